@@ -129,11 +129,12 @@ done:
 
 
 def straight(
-    code: Sequence[Instruction], known: int, real: Real, called: str = "evaluate", memory: Real | None = None
+    code: Sequence[Instruction], known: int, real: Real, called: str = "evaluate", memory: Real | None = None, after: int | None = None
 ) -> str:
     """Return the IR of `void evaluate(ptr in, i64 apart, ptr own, i64 apart, ptr out, i64 apart)`, or of another name.
 
-    The program's first `known` inputs come from `in`, the others from `own`. `apart` is the distance between two
+    The program's first `known` inputs come from `in`, the others from `own`. Inputs from number `after` on, if it is
+    given, follow the first ones in `in`. `apart` is the distance between two
     numbers. Those in memory have the type `memory`, by default that of the program. Raises `NotImplementedError` for an operation without an instruction.
     """
     numbers = Numbers(1, real)
@@ -148,6 +149,8 @@ def straight(
         index = code[a].index
         if index not in loaded:
             base, place = ("in", index) if index < known else ("own", index - known)
+            if after is not None and index >= after:
+                base, place = "in", known + index - after
             lines.append(f"  %l{index}m = mul i64 %{base}_apart, {place}")
             lines.append(f"  %l{index}p = getelementptr {S}, ptr %{base}, i64 %l{index}m")
             if real == S:
@@ -216,7 +219,8 @@ def joined(parts: Sequence[str], entries: Sequence[str], machine: Any) -> Any:
     for function in module.functions:
         if not function.is_declaration and function.name not in entries:
             function.linkage = "internal"
-            function.add_function_attribute("alwaysinline")
+            if all(b"noinline" not in each for each in function.attributes):
+                function.add_function_attribute("alwaysinline")
     passes = llvm.create_new_module_pass_manager()
     passes.add_always_inliner_pass()
     passes.add_global_dead_code_eliminate_pass()

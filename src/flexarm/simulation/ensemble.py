@@ -309,9 +309,9 @@ def _solved(
     kinds = groups(runs, asked)
     where = {}
     if on_gpu:
-        from flexarm.simulation import gpu  # here, because the module imports CasADi
+        from flexarm.simulation import gpu, gpu_implicit  # here, because these modules import CasADi
 
-        work: list[Task] = [task for group in kinds for task in gpu.tasks(runs, group, asked, on_gpu)]
+        work: list[Task] = [task for group in kinds for task in gpu_implicit.tasks(runs, group, asked, on_gpu)]
         where = {"device": gpu.name(), "real": on_gpu}
     else:
         work = [task for group in kinds for task in tasks(runs, group, asked, threads)]

@@ -22,7 +22,7 @@ from flexarm.native.kernel import Kernel
 from flexarm.native.nvptx import Entry, Precision, evaluate, evaluated, stored, straight
 from flexarm.native.program import instructions
 from flexarm.native.sincos import Real
-from flexarm.simulation import crossings, divergence, gpu_contacts, gpu_loops
+from flexarm.simulation import crossings, divergence, gpu_contacts, gpu_loops, solvers
 from flexarm.simulation.block import Block
 from flexarm.simulation.butcher import METHODS, ButcherTableau
 from flexarm.simulation.ensemble_pool import Pool
@@ -80,11 +80,11 @@ def check(
     rtol: float,
 ) -> None:
     """Raise `DescriptionError` if a graphics processor does not support the run, or if there is none."""
-    if method not in METHODS:
-        raise DescriptionError(
-            f"device is 'gpu', which supports the explicit methods {', '.join(METHODS)}, not {method!r}"
-        )
-    if METHODS[method].adaptive and real != "double" and rtol < FINEST:
+    if method not in solvers.names():
+        raise DescriptionError(f"device is 'gpu', which supports the methods {', '.join(solvers.names())}, not {method!r}")
+    if method in solvers.IMPLICIT:
+        _check_implicit(method, drives, model, real)
+    elif METHODS[method].adaptive and real != "double" and rtol < FINEST:
         must = f"accelerations in 32 bits (real={real!r}) need an rtol of at least {FINEST:g}"
         raise DescriptionError(f"device is 'gpu'; rtol is {rtol:g}; {must} with method {method!r}")
     for drive in drives:
@@ -101,6 +101,19 @@ def check(
     if not all(each.constant for each in exogenous_inputs):
         raise DescriptionError("device is 'gpu', which supports only constant w and disturbance")
     cuda.device()
+
+
+def _check_implicit(method: str, drives: Sequence[Block], model: Model, real: Precision) -> None:
+    """Raise `DescriptionError` if a graphics processor does not support the run by an implicit method."""
+    why = ""
+    if real != "double":
+        why = f"needs real='double', not {real!r}: the solution of its equations would not converge"
+    elif model.arm.closures:
+        why = f"does not support closures there, which arm {model.arm.name!r} has; use an explicit method, or the CPU"
+    elif any(drive.period is not None for drive in drives):
+        why = "does not support sampled controllers there; use an explicit method, or the CPU"
+    if why:
+        raise DescriptionError(f"device is 'gpu'; method {method!r} {why}")
 
 
 def name() -> str:
@@ -149,7 +162,7 @@ def below(values: Array, T: Any) -> Array:
 
 
 @final
-class _Courses:
+class Courses:
     """Concatenated intervals of some runs, and their sources of u: see `gpu_loops.Runs`.
 
     Attributes
@@ -160,7 +173,7 @@ class _Courses:
         First interval of a run, and the end of its intervals.
     """
 
-    def __init__(self, courses: Sequence[Course], which: Array, asked: Asked, tableau: ButcherTableau, step: float):
+    def __init__(self, courses: Sequence[Course], which: Array, plan: Callable[[Array], Plan]):
         plans: dict[bytes, int] = {}
         made: list[Plan] = []
         of = np.zeros(len(courses), dtype=np.int64)
@@ -168,8 +181,7 @@ class _Courses:
             key = course.corners.tobytes()
             if key not in plans:
                 plans[key] = len(made)
-                corners = course.corners
-                made.append(intervals(corners) if tableau.adaptive else planned(asked.times, corners, step))
+                made.append(plan(course.corners))
             of[i] = plans[key]
         counts = np.array([len(each.t) for each in made])
         ends = np.cumsum(counts)
@@ -221,8 +233,8 @@ def program(
 
         try:
             found = [straight(instructions(rate.trace()), layout.states + fed, evaluated(real), memory=numbers)]
-            beside = (law, "law"), (closed, "correction"), (edges, "crossings")
-            found += [_beside(kernel, name, numbers) for kernel, name in beside]
+            more = (law, "law"), (closed, "correction"), (edges, "crossings")
+            found += [beside(kernel, name, numbers) for kernel, name in more]
         except NotImplementedError as error:
             raise DescriptionError(f"device is 'gpu'; {error}") from None
         elsewhere = evaluate, gpu_loops.law, gpu_loops.correction, gpu_contacts.crossings
@@ -236,7 +248,7 @@ def program(
     return f"{key}\n{form}\n{real}", parts, form.entry(fed, rate.code.operations, numbers)
 
 
-def _beside(kernel: Kernel | None, name: str, real: Real) -> str:
+def beside(kernel: Kernel | None, name: str, real: Real) -> str:
     """Return the code of a kernel with this name, which the runs call, or of nothing."""
     if kernel is None:
         return straight([], 0, real, name)
@@ -266,6 +278,8 @@ def arrays(
     if len(kinds) > 1:
         raise DescriptionError("as_ is 'dlpack'; u has inputs of different kinds; give all runs one kind")
     (group,) = kinds
+    if group.method not in METHODS:
+        raise DescriptionError(f"as_ is 'dlpack', which needs an explicit method, not {group.method!r}")
     group.begin(runs, replace(asked, times=asked.times[:1]))
     task = OnGpu(runs, group, asked, slice(0, len(runs)), real, stays=tuple(names))
     pool = Pool([task], 1)
@@ -290,7 +304,7 @@ def tasks(runs: Runs, group: Group, asked: Asked, real: Precision) -> list["OnGp
 
 
 @final
-class _There:
+class There:
     """Some runs in a device's memory, with copies of their results on the host.
 
     Parameters
@@ -301,6 +315,8 @@ class _There:
         Further words and arrays of the record, see `gpu_loops.Runs`.
     stays : bool
         True if the states at all times stay on the device.
+    kind : type
+        Type of the record.
 
     Attributes
     ----------
@@ -317,9 +333,11 @@ class _There:
         state: Array,
         stays: bool,
         own: Array,
-        courses: _Courses,
+        courses: Courses,
         shared: dict[str, Any],
+        kind: type[gpu_loops.Runs] = gpu_loops.Runs,
     ):
+        self._fields = fields(kind)
         count, size, T = *state.shape, state.dtype
         self._device, self._launch, self._count = device, launch, count
         self.x, self.now = np.array(state.T, order="C"), np.zeros(count, dtype=T)  # always a copy
@@ -359,8 +377,8 @@ class _There:
     def _place(self) -> None:
         """Copy the record to the device."""
         values = self._words | {name: memory.address for name, memory in self._places.items()}
-        record = np.zeros(len(fields(gpu_loops.Runs)), dtype=np.int64)
-        for i, each in enumerate(fields(gpu_loops.Runs)):
+        record = np.zeros(len(self._fields), dtype=np.int64)
+        for i, each in enumerate(self._fields):
             if each.type is float:  # in the first bytes of its word
                 record[i : i + 1].view(self._T)[0] = values[each.name]
             else:
@@ -401,9 +419,10 @@ class _There:
         return self._out
 
 
-@final
 class OnGpu:
-    """A task that computes some runs of a group on a graphics processor.
+    """A task that computes some runs of a group on a graphics processor, by an explicit method.
+
+    `gpu_implicit.ImplicitOnGpu` computes those by an implicit one.
 
     Attributes
     ----------
@@ -414,8 +433,7 @@ class OnGpu:
     def __init__(self, runs: Runs, group: Group, asked: Asked, part: slice, real: Precision, stays: tuple[str, ...] = ()):
         self._runs, self._group, self._asked, self._part, self._real = runs, group, asked, part, real
         drive = runs.drive(group.indices[0])
-        self._tableau = METHODS[group.method]
-        self._rate = integrand(runs.model, drive.quantity, group.layout.memory)
+        self._rate = integrand(runs.model, self._quantity(drive), group.layout.memory)
         self._law, self._table = drive.kernel_for(runs.model), drive.cubics is not None
         self._closed = closures.kernel(runs.model, drive.quantity) if runs.model.arm.closures else None
         stops = crossings.stops(runs.model, drive, group.method)
@@ -432,6 +450,23 @@ class OnGpu:
         self._looks = np.full(part.stop - part.start, divergence.FIRST)
         self._stopped = False
         self.finished = 0
+
+    @property
+    def _tableau(self) -> ButcherTableau:
+        return METHODS[self._group.method]
+
+    @property
+    def _adaptive(self) -> bool:
+        """True if the kernel counts the evaluations."""
+        return self._tableau.adaptive
+
+    def _quantity(self, drive: Block) -> str:
+        """Return the name of the quantity that the kernel evaluates."""
+        return drive.quantity
+
+    def _there(self, device: Device, start: Array, given: tuple[Array, Courses, dict[str, Any]]) -> "There":
+        """Return the runs on the device, at their initial states."""
+        return There(device, self._launch(device), start, bool(self._stays), *given)
 
     def _launch(self, device: Device) -> Launch:
         layout, real = self._group.layout, self._real
@@ -455,8 +490,7 @@ class OnGpu:
         group, part = self._group, self._part
         indices, x, T = group.indices[part], group.x[part], TYPES[self._real]
         device = cuda.device()
-        start, stays = x[:, 0].astype(T), bool(self._stays)
-        there = _There(device, self._launch(device), start, stays, *self._given(indices, T))
+        there = self._there(device, x[:, 0].astype(T), self._given(indices, T))
         self._advance(there, x)
         there.fetch("x", "now", "taken", "evaluations")
         if self._stays:
@@ -467,7 +501,7 @@ class OnGpu:
         if self._sampled and group.held is not None:
             there.fetch("held", "command", "wrong", "value")
             group.held[part] = there.held.transpose(2, 0, 1)
-        evaluations = there.evaluations if self._tableau.adaptive else self._tableau.stages * there.taken
+        evaluations = there.evaluations if self._adaptive else self._tableau.stages * there.taken
         group.known[part], group.steps[part], group.evaluations[part] = there.known, there.taken, evaluations
         if (there.status == DONE).all():
             group.status[part] = ["completed"] * len(there.status)
@@ -485,12 +519,14 @@ class OnGpu:
                 (call,) = self._calls([self._runs.drive(group.indices[i])])
                 group.status[i] = call.refusal(float(there.now[row]), int(there.wrong[row]), float(there.value[row]))
 
-    def _given(self, indices: Array, T: Any) -> tuple[Array, _Courses, dict[str, Any]]:
+    def _given(self, indices: Array, T: Any) -> tuple[Array, Courses, dict[str, Any]]:
         """Return the numbers of each run that follow u, the trajectories of u, and what all runs share."""
         runs, asked, tableau, layout = self._runs, self._asked, self._tableau, self._group.layout
         drives, which = runs.drives_of(indices)
         some = indices if runs.levels is None else indices[:1]
-        courses = _Courses(runs.courses_of(some, asked)[0], which, asked, tableau, self._group.step)
+        step = self._group.step
+        plan = intervals if tableau.adaptive else lambda corners: planned(asked.times, corners, step)
+        courses = Courses(runs.courses_of(some, asked)[0], which, plan)
         if runs.levels is not None:
             courses.arrays |= {"u": runs.levels[indices], "where": np.arange(len(indices))}
         alike = indices[:1] if runs.p is None and runs.around is None else indices
@@ -511,7 +547,7 @@ class OnGpu:
             "step": self._group.step,
             "times": asked.times,
             **laws,
-            "most": np.full(layout.states, np.inf) if self._sampled else _most(runs, indices, layout),
+            "most": np.full(layout.states, np.inf) if self._sampled else bounds(runs, indices, layout),
             "loops": np.zeros((0, 1)) if loops is None else loops.constants.T,
             "edges": np.zeros((0, 1)) if self._edges is None else constants(runs, self._edges, alike).T,
             "resume": np.zeros(len(indices)),
@@ -520,7 +556,7 @@ class OnGpu:
         }
         return own, courses, shared
 
-    def _samples(self, drives: Sequence[Block], which: Array, courses: _Courses) -> dict[str, Any]:
+    def _samples(self, drives: Sequence[Block], which: Array, courses: Courses) -> dict[str, Any]:
         """Return the data of sampled laws: see `gpu_loops.Runs`."""
         calls = self._calls(drives)
         first, count, m = calls[0], len(which), len(self._runs.model.inputs)
@@ -555,7 +591,7 @@ class OnGpu:
         none = np.zeros(0, dtype=np.int64)
         return {**floats, "late": 0.0, "guess": 0.0, "given": none, "wrong": none}
 
-    def _advance(self, there: "_There", x: Array) -> None:
+    def _advance(self, there: "There", x: Array) -> None:
         """Advance all runs, window by window, as far as possible."""
         count, total = len(x), len(self._asked.times)
         least = 2 * (len(self._tableau.c) + 2) if self._tableau.adaptive else 1  # a launch must complete a step
@@ -574,7 +610,7 @@ class OnGpu:
                 x[:, start:stop] = there.states()[: stop - start].transpose(2, 0, 1)
             start = stop
 
-    def _look(self, there: "_There") -> None:
+    def _look(self, there: "There") -> None:
         """End the runs that take many evaluations and have diverged or will not end, as in a SIMD batch."""
         there.fetch("evaluations")
         due = np.flatnonzero((there.status == UNDER_WAY) & (there.evaluations > self._looks))
@@ -605,7 +641,7 @@ class OnGpu:
         self._stopped = True
 
 
-def _most(runs: Runs, indices: Array, layout: Layout) -> Array:
+def bounds(runs: Runs, indices: Array, layout: Layout) -> Array:
     """Return the sizes of a state's numbers (states,) beyond which a run has diverged.
 
     The lengths of the links are those of the largest and the smallest parameters of all runs.

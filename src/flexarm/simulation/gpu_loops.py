@@ -607,6 +607,12 @@ def rates(  # pragma: no cover
     if CLOSED > 0:
         put_on_closures(s, r, state, found)
     x[0] = min(t, s.before[piece])
+    fed(s, r, piece, x, u)
+    evaluate(state, 1, s.own[r * s.single :], s.apart, to, 1)
+
+
+def fed(s: Runs, r: int, piece: int, x: Floats, u: Floats) -> None:  # pragma: no cover
+    """Write u and the rates of its memory at the time and the state in x."""
     if SOURCE == HELD:
         row = s.u[(s.where[r] + s.row[piece]) * INPUTS :]
         for j in lanes(INPUTS):
@@ -618,7 +624,6 @@ def rates(  # pragma: no cover
     if SOURCE == SAMPLED:
         for j in lanes(INPUTS):
             u[j] = s.command[j * s.count + r]
-    evaluate(state, 1, s.own[r * s.single :], s.apart, to, 1)
 
 
 def sampled(  # pragma: no cover

@@ -148,10 +148,7 @@ class Step:
 
 
 def residual(s: Step, t: float, y: Floats, k: Floats, e: Floats) -> None:
-    """Set e = (force - M qdd - ..., residuals of all other rates, powers) at t, in y, for the rates k.
-
-    The kernel returns (force - M qdd - ..., ds/dt, rates of the pose, powers).
-    """
+    """Set e = (force - M qdd - ..., residuals of all other rates, powers) at t, in y, for the rates k."""
     shared = s.shared[0]
     n, m, pose, states = s.nv, s.m, s.pose, shared.states
     shared.time = t
@@ -159,13 +156,9 @@ def residual(s: Step, t: float, y: Floats, k: Floats, e: Floats) -> None:
     shared.buffer[0] = min(t, shared.last)
     x = shared.buffer[1:]
     copied(y, x, states)
-    put_on_closures(s.shared, x)
     u = x[states:]
-    call(shared.stage, shared.buffer, u, shared.data)
-    if shared.exogenous != 0:
-        call(shared.exogenous, shared.buffer, shared.buffer[shared.place :], shared.given)
     copied(k[pose:], u[s.tried :], n)
-    call(shared.rate, x, s.e)
+    equations(s)
     copied(s.e, e[pose:], n)
     first, own = pose + n, pose + n + s.memory
     for j in range(first, own):
@@ -175,6 +168,27 @@ def residual(s: Step, t: float, y: Floats, k: Floats, e: Floats) -> None:
     for j in range(pose):
         e[j] = s.e[n + m - own + j] - k[j]
     copied(s.e[m - s.memory :], e[m:], s.width - m)
+    guarded(s, y, e)
+
+
+def equations(s: Step) -> None:
+    """Evaluate u and the kernel at the time, the state and the accelerations in the buffer.
+
+    Its values e are (force - M qdd - ..., ds/dt, rates of the pose, powers).
+    """
+    shared = s.shared[0]
+    x = shared.buffer[1:]
+    u = x[shared.states :]
+    put_on_closures(s.shared, x)
+    call(shared.stage, shared.buffer, u, shared.data)
+    if shared.exogenous != 0:
+        call(shared.exogenous, shared.buffer, shared.buffer[shared.place :], shared.given)
+    call(shared.rate, x, s.e)
+
+
+def guarded(s: Step, y: Floats, e: Floats) -> None:
+    """Add the power of mass that arrives or leaves, and return no residual beyond the bounds of a motion."""
+    shared, m = s.shared[0], s.m
     if shared.carried != 0:
         call(shared.carried, shared.buffer, e[m:], shared.carrying)
     if shared.watch != 0:
