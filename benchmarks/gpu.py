@@ -21,7 +21,7 @@ from benchmarks.report import Table, judged, spread
 from flexarm.control import JointPD, Sampled
 from flexarm.errors import DescriptionError
 from flexarm.native import cuda, nvptx, ptxas
-from flexarm.simulation import gpu, gpu_states
+from flexarm.simulation import gpu, gpu_implicit, gpu_states, solvers
 from flexarm.simulation.butcher import METHODS
 from flexarm.simulation.feedback import integrand
 from flexarm.simulation.gpu_states import evaluate_on_gpu
@@ -32,8 +32,10 @@ GOAL = 1e8  # forward dynamics a second
 SHARE = 0.8  # of a call's time in the kernel
 STEPS = {"two planar links, 2 modes each": 3e9, "3 links, 2 + 2 modes": 2.3e9 / 4}
 """Steps of RK4 a second in double. The second has half of the measured rate of forward dynamics, 4.6e9 a second."""
-TOLERANCE = {"double": 1e-8, "float": 1e-5}
-ERRORS = {"double": 1e-9, "float": 1e-3}  # of the largest number of a quantity
+TOLERANCE = {"double": 1e-8, "float": 1e-5, "mixed": 1e-5}
+ERRORS = {"double": 1e-9, "float": 1e-3, "mixed": 1e-3}  # of the largest number of a quantity
+STIFF = 1e-3
+"""Step of the implicit method [s], ten times that of RK4."""
 STEP = 1e-4
 """Step of RK4 [s]. The fastest mode of 3 links with 2 + 2 modes has 1276 rad/s, so RK4 is stable up to 2.2 ms around a
 straight arm at rest; in motion 0.2 ms already diverges from some starts."""
@@ -68,8 +70,16 @@ def programs(model: fa.Model, real: Any, methods: Sequence[str] = ("rk4",)) -> d
     """Return what `cuda.Device.kernel` takes, by name: forward dynamics, and runs by some methods."""
     rate, layout = integrand(model, "state_rate", 0), Layout.of(model)
     key, parts = gpu_states.program(model.kernel("forward_dynamics"), real)
-    runs = {f"runs, {name}": gpu.program(rate, layout, real, METHODS[name]) for name in methods}
+    runs = {f"runs, {name}": gpu.program(rate, layout, real, METHODS[name]) for name in methods if name in METHODS}
+    if "gauss4" in methods:
+        residual = integrand(model, "state_residual", 0)
+        runs["runs, gauss4"] = gpu_implicit.program(residual, layout, solvers.IMPLICIT["gauss4"], None, table=False)
     return {"forward dynamics": (key, parts, nvptx.EACH), **runs}
+
+
+def reals(what: str) -> tuple[Any, ...]:
+    """Return the precisions in which a method is measured."""
+    return ("double",) if what in solvers.IMPLICIT else ("double", "mixed", "float")
 
 
 def taken(quick: bool) -> Table:
@@ -89,7 +99,9 @@ def taken(quick: bool) -> Table:
         model = fa.Model(build())
         operations = model.kernel("forward_dynamics").code.operations
         for real in REALS:
-            for what, program in programs(model, real, ("rk4", "tsit5") if operations < LONG else ("rk4",)).items():
+            methods = ("rk4", "tsit5") if operations < LONG else ("rk4",)
+            methods = (*methods, "gauss4") if operations < LONG and real == "double" else methods
+            for what, program in programs(model, real, methods).items():
                 try:
                     (one,) = ptxas.resources(cuda.text(*program, real), "sm_90")
                 except DescriptionError as error:
@@ -119,7 +131,7 @@ def alike(model: fa.Model, quick: bool) -> Table:
     for what, given in ways(model).items():
         own = {**start, **given, "samples": 11, "progress": False}
         keep = fa.SaveAt(keep=["q", "qd"])
-        for real in REALS:
+        for real in reals(what):
             solver = tolerant(given["solver"], real)
             here = fa.simulate_many(model, until, **{**own, "solver": solver}, save=keep)
             there = fa.simulate_many(model, until, device="gpu", real=real, **{**own, "solver": solver}, save=keep)
@@ -135,6 +147,7 @@ def ways(model: fa.Model) -> dict[str, dict[str, Any]]:
         "rk4": {"solver": fa.Solver(method="rk4", step=STEP)},
         "tsit5": {"solver": fa.Solver(method="tsit5")},
         "dop853": {"solver": fa.Solver(method="dop853")},
+        "gauss4": {"solver": fa.Solver(method="gauss4", step=STIFF)},
         "rk4, sampled PD": {"solver": fa.Solver(method="rk4", step=STEP), "u": Sampled(still, 1e-3)},
     }
 
@@ -260,9 +273,11 @@ def calls(quick: bool) -> list[Table]:
         for what, given in ways(model).items():
             if name != "two planar links, 2 modes each" and what == "dop853":
                 continue  # the driver takes minutes to compile it
-            for real in REALS:
+            for real in reals(what):
                 measured(table, model, what, {**starts(model, count), **given}, real, STEPS[name], quick)
-        table.notes.append("The second row of a method has numbers of 32 bits. A time is the fastest of three calls.")
+        table.notes.append(
+            "The rows of a method have different precisions. Implicit methods have no arrays there. A time is the fastest of three calls."
+        )
         found.append(table)
     return found
 
@@ -275,10 +290,11 @@ def measured(
     save = fa.SaveAt(samples=2, keep=["q"])
     own = {**given, "solver": solver, "save": save, "progress": False, "device": "gpu", "real": real}
     kernel, there, whole = [], [], []
+    form: Any = {} if what in solvers.IMPLICIT else {"as_": "dlpack"}
     fa.simulate_many(model, until, **own)  # the driver compiles the program
     for _ in range(3):
         with in_kernels() as used:
-            there.append(taken_by(lambda: fa.simulate_many(model, until, as_="dlpack", **own)))
+            there.append(taken_by(lambda: fa.simulate_many(model, until, **form, **own)))
         kernel.append(sum(each.seconds for each in used))
         whole.append(taken_by(lambda: fa.simulate_many(model, until, **own)))
     runs = fa.simulate_many(model, until, **own)

@@ -595,11 +595,7 @@ def test_status_numbers_are_those_of_simd_batches():
 
 
 REFUSED = {
-    "an implicit method": (
-        {"method": "radau5", "solver": fa.Solver()},
-        "supports the explicit methods .*, not 'radau5'",
-    ),
-    "auto": ({"method": "auto", "solver": fa.Solver()}, "supports the explicit methods dop853, .*, not 'auto'"),
+    "auto": ({"method": "auto", "solver": fa.Solver()}, "supports the methods dop853, .*, not 'auto'"),
     "a sampled function": ({"u": Sampled(lambda t, q, qd: np.zeros(2), 0.01)}, "or a compiled controller, not "),
     "arrays for files": ({"as_": "dlpack", "folder": "somewhere"}, "as_ is 'dlpack', which needs device='gpu', and no"),
     "arrays of the processor": ({"as_": "dlpack", "device": "cpu"}, "as_ is 'dlpack', which needs device='gpu'"),
@@ -620,7 +616,7 @@ REFUSED = {
     "forces that change": ({"disturbance": lambda t: [ca.sin(t), 0.0]}, "supports only constant w and disturbance$"),
     "no such device": ({"device": "tpu"}, "device is 'tpu'; it must be cpu or gpu"),
     "devices": ({"device": np.array(["cpu", "gpu"])}, "device is .*; it must be cpu or gpu"),
-    "no such numbers": ({"real": "half"}, "real is 'half'; it must be double or float"),
+    "no such numbers": ({"real": "half"}, "real is 'half'; it must be double, float or mixed"),
 }
 
 
@@ -1102,9 +1098,10 @@ def test_the_measurement_runs_from_its_first_line_to_its_last(host, monkeypatch,
     benchmark.main()
     _, verdicts, found, whole, environments, peer = tables
     assert {row[-1] for row in verdicts.rows} == {"yes"}
-    assert len(verdicts.rows) == 2 + 4 * 2 * 2  # forward dynamics; q and qd of four kinds of runs in two precisions
+    # forward dynamics; q and qd of four kinds of runs in three precisions, and of an implicit method
+    assert len(verdicts.rows) == 2 + 4 * 3 * 2 + 2
     assert any("forward dynamics a second, float" in row[0] for row in found.rows)
-    assert [row[0] for row in whole.rows[:3]] == ["rk4, double", "rk4, float", "tsit5, double"]
+    assert [row[0] for row in whole.rows[:3]] == ["rk4, double", "rk4, mixed", "rk4, float"]
     assert whole.rows[0][3] == "yes", "more than a step a second"
     assert len([row for row in environments.rows if "constant actions" in row[0]]) == 4
     page = (tmp_path / "out" / "gpu.md").read_text()
@@ -1153,7 +1150,7 @@ def test_the_measurement_says_so_where_there_is_none(monkeypatch):
     monkeypatch.setitem(sys.modules, "cuda", FakeCuda(RuntimeError("no driver")))
     monkeypatch.setattr(benchmark, "ARMS", {"two rigid links": lambda: fa.load("rigid-two-link")})
     registers, nothing = benchmark.measure(quick=True)
-    assert len(registers.rows) == 6  # forward dynamics, RK4 and tsit5 in two precisions
+    assert len(registers.rows) == 7  # forward dynamics, RK4 and tsit5 in two precisions, gauss4 in double
     assert "no graphics processor of NVIDIA's can be used here: no driver" in nothing.notes[0]
     assert not nothing.rows
 

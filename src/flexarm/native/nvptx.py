@@ -129,13 +129,18 @@ done:
 
 
 def straight(
-    code: Sequence[Instruction], known: int, real: Real, called: str = "evaluate", memory: Real | None = None, after: int | None = None
+    code: Sequence[Instruction],
+    known: int,
+    real: Real,
+    called: str = "evaluate",
+    memory: Real | None = None,
+    after: int | None = None,
 ) -> str:
     """Return the IR of `void evaluate(ptr in, i64 apart, ptr own, i64 apart, ptr out, i64 apart)`, or of another name.
 
     The program's first `known` inputs come from `in`, the others from `own`. Inputs from number `after` on, if it is
-    given, follow the first ones in `in`. `apart` is the distance between two
-    numbers. Those in memory have the type `memory`, by default that of the program. Raises `NotImplementedError` for an operation without an instruction.
+    given, follow the first ones in `in`. `apart` is the distance between two numbers. Those in memory have the type
+    `memory`, by default that of the program. Raises `NotImplementedError` for an operation without an instruction.
     """
     numbers = Numbers(1, real)
     T, lines, loaded = numbers.T, [], dict[int, str]()

@@ -81,7 +81,9 @@ def check(
 ) -> None:
     """Raise `DescriptionError` if a graphics processor does not support the run, or if there is none."""
     if method not in solvers.names():
-        raise DescriptionError(f"device is 'gpu', which supports the methods {', '.join(solvers.names())}, not {method!r}")
+        raise DescriptionError(
+            f"device is 'gpu', which supports the methods {', '.join(solvers.names())}, not {method!r}"
+        )
     if method in solvers.IMPLICIT:
         _check_implicit(method, drives, model, real)
     elif METHODS[method].adaptive and real != "double" and rtol < FINEST:
@@ -430,7 +432,9 @@ class OnGpu:
         Arrays on the device by name, of the variables that stay there.
     """
 
-    def __init__(self, runs: Runs, group: Group, asked: Asked, part: slice, real: Precision, stays: tuple[str, ...] = ()):
+    def __init__(
+        self, runs: Runs, group: Group, asked: Asked, part: slice, real: Precision, stays: tuple[str, ...] = ()
+    ):
         self._runs, self._group, self._asked, self._part, self._real = runs, group, asked, part, real
         drive = runs.drive(group.indices[0])
         self._rate = integrand(runs.model, self._quantity(drive), group.layout.memory)

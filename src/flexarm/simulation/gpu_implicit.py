@@ -20,7 +20,7 @@ from flexarm.simulation.gpu import Courses, OnGpu, There, beside, bounds, planne
 from flexarm.simulation.gpu_implicit_loops import ImplicitForm, ImplicitRuns, loops
 from flexarm.simulation.gpu_loops import HELD, LAW, TABLE, UNDER_WAY
 from flexarm.simulation.layout import Layout
-from flexarm.simulation.steps import SLOW
+from flexarm.simulation.steps import PATIENT, SLOW
 from flexarm.simulation.tableaus import Tableau
 
 MEMORY = 2**33
@@ -105,7 +105,7 @@ class ImplicitOnGpu(OnGpu):
         shared = {
             "c": tableau.c,
             **{name: np.ravel(getattr(tableau, name)) for name in ("a1", "a2", "b1", "b2", "blocks", "to", "back")},
-            **{name: none for name in ("first", "terms")},
+            **dict.fromkeys(("first", "terms"), none),
             **{name: np.zeros(0) for name in ("weights", "ahead", "after")},
             "rtol": asked.rtol,
             "atol": asked.atol,
@@ -127,7 +127,9 @@ class ImplicitOnGpu(OnGpu):
         """Advance all runs to their ends, and take the states at the times of the result."""
         count, m = len(x), self._group.layout.unknowns
         form = ImplicitForm.of(self._group.layout, self._newton, HELD)
-        most = max(4 * form.beginning, int(gpu.WORK / (count * (self._rate.code.operations + 20 * m * m + 1))))
+        # a launch must at least complete an iteration that fails, and the new slopes after it
+        least = 2 * form.beginning + PATIENT * form.newton_stages
+        most = max(least, int(gpu.WORK / (count * (self._rate.code.operations + 20 * m * m + 1))))
         there.known[:] = 0
         while not self._stopped:
             there.launch(0, 0, most)
