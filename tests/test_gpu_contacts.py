@@ -133,3 +133,10 @@ def test_other_exponents_are_refused(host):
     model = fa.Model(slider(0.0).replace(contacts=[wall]))
     with refused("device is 'gpu'; no instruction of a GPU for the CasADi operation OP_CONSTPOW"):
         fa.simulate_many(model, 0.1, device="gpu", u=[0.0], runs=2, **GIVEN)
+
+
+@pytest.mark.parametrize("method", ["radau5", "gauss4"])
+def test_implicit_methods_refuse_sharp_contacts(host, method):
+    why = "does not stop at sharp contacts there, which arm 'slider' has; use an explicit method"
+    with refused(f"device is 'gpu'; method '{method}' {why}"):
+        fa.simulate_many(slider(0.1), 0.1, u=[0.0], runs=2, device="gpu", method=method, progress=False)

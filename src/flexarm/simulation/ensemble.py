@@ -113,8 +113,8 @@ def simulate_many(
         True: a bar in the terminal after a second. A function is called with the number of runs that have ended.
     device : "cpu" or "gpu"
         Device that computes the runs. An NVIDIA graphics processor (the extra `gpu`) supports all methods except
-        "auto". There u is constant, piecewise constant, a table, a compiled function of time or a continuous controller, and w is
-        constant.
+        "auto". There u is constant, piecewise constant, a table, a compiled function of time or a continuous
+        controller, and w is constant.
     real : "double", "float" or "mixed"
         Precision on a graphics processor: numbers of 64 or of 32 bits. "mixed" has states, sums and controllers in 64
         bits and accelerations in 32 bits.

@@ -114,6 +114,8 @@ def _check_implicit(method: str, drives: Sequence[Block], model: Model, real: Pr
         why = f"does not support closures there, which arm {model.arm.name!r} has; use an explicit method, or the CPU"
     elif any(drive.period is not None for drive in drives):
         why = "does not support sampled controllers there; use an explicit method, or the CPU"
+    elif any(crossings.stops(model, drive, method) for drive in drives):
+        why = f"does not stop at sharp contacts there, which arm {model.arm.name!r} has; use an explicit method"
     if why:
         raise DescriptionError(f"device is 'gpu'; method {method!r} {why}")
 

@@ -119,6 +119,8 @@ class ImplicitOnGpu(OnGpu):
             **self._none(which),
             "most": bounds(runs, indices, layout),
             "loops": np.zeros((0, 1)),
+            "edges": np.zeros((0, 1)),
+            **{name: np.zeros(count) for name in ("resume", "stopped", "unwatched")},  # of sharp contacts
         }
         self._shown = courses.arrays["shown"], courses.first, courses.last
         return own, courses, shared
