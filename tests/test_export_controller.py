@@ -161,7 +161,10 @@ def of_own(name):
         "Predictive": lambda: (predictive([0.4, -0.3], limit=0.15, rate_limit=4.0, horizon=25), e),
         "motion": lambda: (predictive(SHORT, limit=0.55, horizon=20, otherwise="lqr"), e),
         "steps": lambda: (predictive([0.4, -0.3], limit=0.1, horizon=[1] * 10 + [5] * 4), e),
-        "deflection": lambda: (predictive([0.4, -0.3], limit=0.15, deflection=0.002, horizon=25, changes=60), e),
+        "deflection": lambda: (
+            predictive([0.4, -0.3], limit=0.15, deflection=0.002, horizon=20, constraint_horizon=5, changes=60),
+            e,
+        ),
         "few_changes": lambda: (predictive(SHORT, limit=0.5, rate_limit=100.0, horizon=20, changes=3), e),
         "MovingHorizon": lambda: (estimated(MovingHorizon, horizon=4, iterations=2), b),
         "free": lambda: (on_a_free_base(EKF), adrift()),

@@ -19,7 +19,7 @@ from flexarm.errors import FlexarmError, NotReached
 EXACT = 1e-8
 
 
-def problem(rng, soft, k=11, s=5, m=2, p=2, longer=9):
+def problem(rng, soft, steered=11, k=11, s=5, m=2, p=2, longer=9):
     """A random plant that changes from step to step, its weights, and limits; more steps than a horizon has."""
     count = k + longer
     F = np.eye(s) + 0.3 * rng.normal(size=(count, s, s))
@@ -30,44 +30,57 @@ def problem(rng, soft, k=11, s=5, m=2, p=2, longer=9):
     wide = np.concatenate([C, np.zeros((count, p, 1))], axis=2)
     u, rate = np.array([0.31, 0.27]), np.array([0.19, np.inf])
     low, high = np.array([-1.3, -np.inf]), np.array([1.1, 1.7])
-    limits = Limits(np.ones(k, dtype=int), u, rate, low, high, soft, ("a", "b", "c", "d"))
+    limits = Limits(np.ones(k, dtype=int), steered, u, rate, low, high, soft, ("a", "b", "c", "d"))
     P = np.zeros((s + 1, s + 1))
     P[:s, :s] = 3.0 * np.eye(s)
     return SimpleNamespace(stage=stage, best=optimum(stage, P), C=wide, limits=limits, k=k, P=P)
 
 
 def dense(given, first, x0, v, last, y, weight):
-    """u (k, m) and e (p,) of a horizon: all states as functions of all inputs, by DAQP. (QRQP misses some optima.)"""
+    """u (k, m) and e (p,) of a horizon: all states as functions of all inputs, by DAQP. (QRQP misses some optima.)
+
+    After the steps with moves, the inputs are those of the law without limits.
+    """
     k, limits = given.k, given.limits
-    stage, C, P = given.stage.rows(slice(first, first + k)), given.C[first : first + k], given.best.P[first + k]
+    stage, C, best = given.stage.rows(slice(first, first + k)), given.C[first : first + k], given.best
     (s, m), p = stage.G.shape[1:], C.shape[1]
-    of_x0, of_u = np.zeros((k + 1, s, s)), np.zeros((k + 1, s, k * m))
+    count = limits.steered * m
+    of_x0, of_u = np.zeros((k + 1, s, s)), np.zeros((k + 1, s, count))
+    own, own0 = np.zeros((k, m, count)), np.zeros((k, m, s))  # of the inputs
     of_x0[0] = np.eye(s)
     for i in range(k):
-        of_x0[i + 1], of_u[i + 1] = stage.F[i] @ of_x0[i], stage.F[i] @ of_u[i]
-        of_u[i + 1][:, i * m : (i + 1) * m] += stage.G[i]
-    W = [*stage.Q, P]
-    H = block_diag(*stage.R) + sum(X.T @ w @ X for X, w in zip(of_u, W, strict=True))
-    g = sum(X.T @ w @ X0 @ x0 for X, X0, w in zip(of_u, of_x0, W, strict=True))
+        if i < limits.steered:
+            own[i][:, i * m : (i + 1) * m] = np.eye(m)
+        else:
+            own[i], own0[i] = -best.K[first + i] @ of_u[i], -best.K[first + i] @ of_x0[i]
+        of_x0[i + 1] = stage.F[i] @ of_x0[i] + stage.G[i] @ own0[i]
+        of_u[i + 1] = stage.F[i] @ of_u[i] + stage.G[i] @ own[i]
+    W = [*stage.Q, best.P[first + k]]
+    H = sum(X.T @ w @ X for X, w in [*zip(of_u, W, strict=True), *zip(own, stage.R, strict=True)])
+    pairs = [*zip(of_u, of_x0, W, strict=True), *zip(own, own0, stage.R, strict=True)]
+    g = sum(X.T @ w @ X0 @ x0 for X, X0, w in pairs)
     soft = p if limits.soft else 0
     H, g = block_diag(H, weight * np.eye(soft)), np.append(g, weight * np.ones(soft))
     change = np.eye(k * m) - np.eye(k * m, k=-m)
-    out, free = (np.concatenate([C[i] @ X[i + 1] for i in range(k)]) for X in (of_u, of_x0))
+    inputs, inputs0 = own.reshape(k * m, count), own0.reshape(k * m, s) @ x0
+    out, without = (np.concatenate([C[i] @ X[i + 1] for i in range(k)]) for X in (of_u, of_x0))
     e = np.tile(np.eye(p)[:, :soft], (k, 1))
     none = np.full(k * p, np.inf)
     before = np.vstack([last, v[:-1]])
     units = np.tile(limits.units, k)  # a violation counts in shares of the limits
-    y0 = y.ravel() + free @ x0
+    y0 = y.ravel() + without @ x0
+    none_of = np.zeros((k * m, soft))
+    step, start = (v - before).ravel() + change @ inputs0, v.ravel() + inputs0
+    rate, size = np.tile(limits.rate, k), np.tile(limits.u, k)
     rows = [
-        (np.hstack([change, np.zeros((k * m, soft))]), -limits.rate - (v - before), limits.rate - (v - before)),
+        (np.hstack([inputs, none_of]), -size - start, size - start),
+        (np.hstack([change @ inputs, none_of]), -rate - step, rate - step),
         (np.hstack([out / units[:, None], -e]), -none, (np.tile(limits.high, k) - y0) / units),
         (np.hstack([out / units[:, None], e]), (np.tile(limits.low, k) - y0) / units, none),
     ]
-    A, lower, upper = (
-        np.concatenate([np.reshape(row[i], (-1, *row[0].shape[1 : 1 + (i == 0)])) for row in rows]) for i in range(3)
-    )
-    least = np.append((-limits.u - v).ravel(), np.zeros(soft))
-    most = np.append((limits.u - v).ravel(), np.full(soft, np.inf))
+    A, lower, upper = (np.concatenate([row[i] for row in rows]) for i in range(3))
+    least, most = np.full(count + soft, -np.inf), np.full(count + soft, np.inf)
+    least[count:] = 0.0
     kept = np.isfinite(lower) | np.isfinite(upper)
     A, lower, upper = A[kept], lower[kept], upper[kept]
     structure = {"h": ca.DM(H).sparsity(), "a": ca.DM(A).sparsity()}
@@ -80,15 +93,19 @@ def dense(given, first, x0, v, last, y, weight):
         np.append(upper[np.isfinite(upper)], -lower[np.isfinite(lower)]),
         bounds=np.stack([least, most], axis=1),
     )
-    return z[: k * m].reshape(k, m), z[k * m :], rooms.status == 0
+    u = (own @ z[:count]) + own0 @ x0
+    return u, z[count:], rooms.status == 0
 
 
 @pytest.mark.parametrize("soft", [True, False])
-@pytest.mark.parametrize("seed", range(6))
-def test_each_sample_of_a_random_plant_has_the_solution_of_a_dense_solver(seed, soft):
-    """From sample to sample the horizon moves, also by two; matrices, limits and states are other ones each time."""
+@pytest.mark.parametrize(("seed", "steered"), [*((i, 11) for i in range(6)), *((i, 5) for i in range(6))])
+def test_each_sample_of_a_random_plant_has_the_solution_of_a_dense_solver(seed, steered, soft):
+    """From sample to sample the horizon moves, also by two; matrices, limits and states are other ones each time.
+
+    The last steps may have no moves, but the law without limits.
+    """
     rng = np.random.default_rng(seed)
-    given, weight = problem(rng, soft), 7.0
+    given, weight = problem(rng, soft, steered), 7.0
     solver = Recursions(given.limits, given.C.shape[2], weight, 500)
     solver.use(Matrices.of(given.stage, given.best, given.C))
     k, (s, m), p = given.k, given.stage.G.shape[1:], given.C.shape[1]
@@ -114,7 +131,7 @@ def test_each_sample_of_a_random_plant_has_the_solution_of_a_dense_solver(seed, 
             place = at % (2 * m + p) - 2 * m
             excess = np.where(place >= 0, e[np.maximum(place, 0)] if soft else 0.0, 0.0) * np.sign(push)
             np.testing.assert_allclose(solver.y.ravel()[at[own]], (sides + excess)[own], atol=1e-8)
-    assert limited > 2 * feasible >= 2
+    assert limited >= 2 * feasible >= 2
 
 
 def test_python_and_machine_code_take_the_same_steps():

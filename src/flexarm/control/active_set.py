@@ -57,6 +57,8 @@ class Horizon:
     ----------
     k, s, m, p : int
         Steps, states, inputs and outputs.
+    steered : int
+        Number of steps with moves. In later ones the inputs are those of the optimum without limits.
     soft : int
         1 if the limits of outputs are soft.
     first, count : int
@@ -102,6 +104,7 @@ class Horizon:
     s: int
     m: int
     p: int
+    steered: int
     soft: int
     first: int
     count: int
@@ -188,7 +191,9 @@ def swept(h: Horizon, z: Floats, y: Floats) -> None:
     for i in range(h.k):
         N = h.forward[min(h.first + i, h.count - 1) * (s + m) * wide :]
         for j in range(m):
-            x[s + j] = z[i * m + j]
+            x[s + j] = 0.0
+            if i < h.steered:
+                x[s + j] = z[i * m + j]
         for j in lanes(wide):
             v[j] = 0.0
         combined(N, wide, x, s + m, v)
@@ -227,8 +232,9 @@ def gradient(h: Horizon, r: int, side: float, a: Floats) -> None:
     row = h.backward[min(h.first + i, h.count - 1) * size + (s + place) * narrow :]
     for j in lanes(narrow):
         g[j] = scale * row[j]
-    for j in range(m):
-        a[i * m + j] = g[s + j]
+    if i < h.steered:
+        for j in range(m):
+            a[i * m + j] = g[s + j]
     for step in range(i - 1, -1, -1):
         N = h.backward[min(h.first + step, h.count - 1) * size :]
         for j in range(s):
@@ -238,8 +244,9 @@ def gradient(h: Horizon, r: int, side: float, a: Floats) -> None:
         for j in lanes(narrow):
             g[j] = f * row[j]
         combined(N, narrow, x, s, g)
-        for j in range(m):
-            a[step * m + j] = g[s + j]
+        if step < h.steered:
+            for j in range(m):
+                a[step * m + j] = g[s + j]
 
 
 def slack_of(h: Horizon, r: int) -> int:
@@ -270,13 +277,13 @@ def step_of(h: Horizon, r: int) -> int:
     return i if i < h.k else -1
 
 
-def products(h: Horizon, i: int, within: int) -> None:
-    """Compute the products of active row i with the rows before it and with itself, where one is `within` a step."""
+def products(h: Horizon, i: int, within: int, late: int) -> None:
+    """Compute the products of active row i with the rows up to it: if one is before `within`, or none before `late`."""
     a, q, own = h.rows[h.slots[i] * h.moves :], slack_of(h, h.active[i]), step_of(h, h.active[i])
     for j in range(i + 1):
         both = min(own, step_of(h, h.active[j]))
-        if both < within:
-            found = dot(a, h.rows[h.slots[j] * h.moves :], (both + 1) * h.m)
+        if both < within or both >= late:
+            found = dot(a, h.rows[h.slots[j] * h.moves :], min(both + 1, h.steered) * h.m)
             if q >= 0 and slack_of(h, h.active[j]) == q:
                 found += 1.0 / h.weight
             h.gram[i * h.most + j] = found
@@ -395,7 +402,10 @@ def dropped(h: Horizon, k: int, last: int) -> None:
 
 
 def moved(h: Horizon) -> None:
-    """Move the active rows by the steps that have passed, and remove those that are past."""
+    """Move the active rows by the steps that have passed, and remove those that are past.
+
+    Rows of the last steps with moves, and of later ones, get a gradient anew, as they have further moves now.
+    """
     per, m = 2 * h.m + h.p, h.m
     gone = h.shift * m
     if h.fresh == 0:
@@ -416,11 +426,14 @@ def moved(h: Horizon) -> None:
         h.inside[2 * r + (1 if h.sides[i] < 0.0 else 0)] = 1
         if h.fresh == 0 and r < h.k * per:
             a = h.rows[h.slots[i] * h.moves :]
-            last = (r // per + 1) * m
-            for j in range(last):
-                a[j] = a[j + gone]
-            for j in range(last, last + gone):
-                a[j] = 0.0
+            if r // per >= h.steered - h.shift:
+                gradient(h, r, h.sides[i], a)
+            else:
+                last = (r // per + 1) * m
+                for j in range(last):
+                    a[j] = a[j + gone]
+                for j in range(last, last + gone):
+                    a[j] = 0.0
 
 
 def renewed(h: Horizon) -> None:
@@ -429,11 +442,13 @@ def renewed(h: Horizon) -> None:
         if h.fresh == 1:
             gradient(h, h.active[i], h.sides[i], h.rows[h.slots[i] * h.moves :])
         if h.fresh == 1 or h.shift > 0:
-            products(h, i, h.k if h.fresh == 1 else NEAR)
+            products(h, i, h.k if h.fresh == 1 else NEAR, h.steered - h.shift)
 
 
 def resumed(h: Horizon) -> None:
     """Begin with the active rows of the previous solution, without those whose multipliers are negative."""
+    if h.shift >= h.steered:  # no move is left
+        h.fresh = 1
     if h.shift > 0:
         moved(h)
     renewed(h)
@@ -470,7 +485,7 @@ def added(h: Horizon, r: int, side: float) -> int:
     gradient(h, r, side, a)
     h.active[n] = r
     h.sides[n] = side
-    products(h, n, h.k)
+    products(h, n, h.k, h.k)
     violation = room(h, r, side) - dot(h.gram[n * h.most :], h.multipliers, n)
     if violation <= h.tolerance / 2:  # rows added before may have moved the solution there
         return SOLVED
@@ -482,6 +497,8 @@ def added(h: Horizon, r: int, side: float) -> int:
             row[j] = (h.gram[n * h.most + j] - dot(row, other, j)) / other[j]
             d[j] = row[j]
         left = h.gram[n * h.most + n] - dot(row, row, n)
+        if n >= h.most - 1:  # there are as many active rows as moves and slack variables
+            left = 0.0
         backward(h, d, n)
         length, k = 0.0, -1
         for j in range(n):

@@ -30,11 +30,12 @@ from flexarm.control.equilibrium import equilibrium
 from flexarm.control.free import fixed_base
 from flexarm.control.gains import actuators, designing, followed, gain, places_of, torques
 from flexarm.control.lqr import pace
-from flexarm.control.predictive_course import Course, Weights, course
+from flexarm.control.predictive_course import Course, Slopes, Weights, course
 from flexarm.control.predictive_estimate import Estimate
 from flexarm.control.predictive_horizon import Limits
 from flexarm.control.predictive_solver import NATIVE, OPTIONS
 from flexarm.control.predictive_steps import ABOUT, OTHERWISE, Steps
+from flexarm.control.predictive_terminal import determined, limited
 from flexarm.control.riccati import weights
 from flexarm.description.arm import Beam
 from flexarm.errors import DescriptionError
@@ -43,6 +44,9 @@ from flexarm.sensors import Outputs, TipDeflection, outputs
 from flexarm.simulation.feedback import initial
 from flexarm.simulation.law import MOST_UNDER_WAY, limits
 from flexarm.trajectory import Reference, Still
+
+INVARIANT = "invariant"
+"""Constraint horizon that makes the plan end in an invariant set."""
 
 MOST_STEPS, MOST_PERIODS = 500, 10_000
 """Largest horizon, in steps and in periods. A step adds one unknown for each input to the quadratic program."""
@@ -86,6 +90,12 @@ class Predictive:
     horizon : int or list of int
         Number of periods; or a list of the steps' lengths in periods, with du constant in each step, such as
         `[1] * 10 + [10] * 20`.
+    constraint_horizon : int or "invariant"
+        Number of periods after the horizon in which the limits must hold as well, while the inputs are those of the
+        optimum without limits (dual mode). "invariant": as many as determine that they hold for ever at the end of the
+        reference. The plan then ends in an invariant terminal set: with hard limits (`penalty=None`), a constant
+        reference and an exact linear model, a step with a solution is followed by steps with solutions only, and the
+        loop is stable (Mayne et al., Automatica 36, 2000, 789-814).
     Q, R, bandwidth
         See `LQR`; the defaults are energies at each configuration.
     penalty : float, optional
@@ -127,6 +137,7 @@ class Predictive:
     outputs: Sequence[Any] = ()
     bounds: ArrayLike | None = None
     horizon: int | Sequence[int] = 40
+    constraint_horizon: int | str = 0
     Q: ArrayLike | None = None
     R: ArrayLike | None = None
     bandwidth: float | None = None
@@ -157,6 +168,11 @@ class Predictive:
             if self.nominal is not None:
                 checked_instance(self.nominal, Model, "nominal")
             checked_whole(self.changes, 1, "changes")
+            if self.constraint_horizon != INVARIANT:
+                if isinstance(self.constraint_horizon, str):
+                    what = f"a number of periods, or {INVARIANT!r}"
+                    raise Fault("constraint_horizon", f"is {shown(self.constraint_horizon)}; it must be {what}")
+                checked_whole(self.constraint_horizon, 0, "constraint_horizon")
         _ = self._lengths
 
     def delayed(self, delay: float) -> Self:
@@ -187,13 +203,14 @@ class Predictive:
         if nominal.states:
             why = f"the prediction does not include states of drives, such as {nominal.states[0]}"
             raise DescriptionError(f"Predictive: arm {nominal.arm.name!r}: {why}; give a nominal arm without them")
-        limited, seen = self._limits(nominal, period)
+        within, seen = self._limits(nominal, period)
         way = self._course(nominal, period)
+        within = self._longer(within, seen, way)
         estimate = None if self.sensors is None else self._estimate(way)
         late = self._late(period)
         return Steps(
             way,
-            limited,
+            within,
             seen,
             self.about,
             self.otherwise,
@@ -260,7 +277,32 @@ class Predictive:
             )
         names = (*model.inputs, *(found.names if found else ()))
         soft = self.penalty is not None
-        return Limits(self._lengths, u, rate, bounds[:, 0], bounds[:, 1], soft, names), found
+        lengths = self._lengths
+        return Limits(lengths, len(lengths), u, rate, bounds[:, 0], bounds[:, 1], soft, names), found
+
+    def _longer(self, within: Limits, seen: Outputs | None, way: Course) -> Limits:
+        """Return the limits with the periods after the horizon in which they hold as well."""
+        most, more = MOST_STEPS - within.steered, self.constraint_horizon
+        if more == INVARIANT:
+            n, C, y = way.model.nv, np.zeros((0, 2 * way.model.nv)), np.zeros(0)
+            if seen is not None:
+                r = way.r[-1:]
+                C, y = Slopes(way.model, seen.sensors)(r)[0] / way.S, seen.values(r[:, :n], r[:, n:])[0]
+            F, G, K = way.stage.F[-1][:-1, :-1], way.stage.G[-1][:-1], way.best.K[-1][:, :-1]
+            found = determined(*limited(within, F, G, K, C, way.v[-1], y), most)
+            if found is None:
+                raise DescriptionError(
+                    f"Predictive: constraint_horizon is {INVARIANT!r}; the limits of {counted(most, 'period')} after "
+                    "the horizon do not determine that they hold for ever; sample more slowly, or give a number"
+                )
+            more = found
+        with refused("Predictive"):
+            if int(more) > most:
+                raise Fault(
+                    "constraint_horizon",
+                    f"is {more}; with the horizon there are at most {MOST_STEPS} steps, so it must be at most {most}",
+                )
+        return replace(within, lengths=np.concatenate([within.lengths, np.ones(int(more), dtype=int)]))
 
     @cached_property
     def _lengths(self) -> Array:

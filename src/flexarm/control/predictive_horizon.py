@@ -33,8 +33,8 @@ class Condensed:
     u_of_x0: Array
 
 
-def condensed(stage: Stage, best: Optimum) -> Condensed:
-    """Condense consecutive steps under u = -K x + c."""
+def condensed(stage: Stage, best: Optimum, steered: int) -> Condensed:
+    """Condense consecutive steps under u = -K x + c, with c = 0 after the `steered` ones."""
     k, s, m = stage.G.shape
     x = np.zeros((k + 1, s, k * m + s))  # columns of the moves, then of x0
     u = np.empty((k, m, k * m + s))
@@ -44,7 +44,8 @@ def condensed(stage: Stage, best: Optimum) -> Condensed:
         u[i] = -best.K[i] @ x[i]
         u[i, :, i * m : (i + 1) * m] += moves[i]
         x[i + 1] = stage.F[i] @ x[i] + stage.G[i] @ u[i]
-    return Condensed(x[..., : k * m], x[..., k * m :], u[..., : k * m], u[..., k * m :])
+    width = steered * m
+    return Condensed(x[..., :width], x[..., k * m :], u[..., :width], u[..., k * m :])
 
 
 @final
@@ -56,6 +57,8 @@ class Limits:
     ----------
     lengths : (k,)
         Periods of each step.
+    steered : int
+        Number of steps with moves. In later ones the inputs are those of the optimum without limits.
     u, rate : (m,)
         Largest sizes of the inputs, and of their change in a period; infinite where there is no limit.
     low, high : (p,)
@@ -64,6 +67,7 @@ class Limits:
     """
 
     lengths: Array
+    steered: int
     u: Array
     rate: Array
     low: Array
@@ -231,10 +235,12 @@ def typical(c: Condensed, C: Array, limits: Limits) -> float:
     It is the cost of changing an output by its limit where that is easiest, or of all inputs at their limits if that is
     more.
     """
-    rows = C @ c.x_of_moves[1:] / limits.units[None, :, None]
+    steered = limits.steered
+    rows = (C @ c.x_of_moves[1:])[:steered] / limits.units[None, :, None]
     easiest = (rows**2).sum(axis=-1).max(initial=0.0)
     found = 1.0 / easiest if easiest > 0 else 1.0
     if np.isfinite(limits.u).all():
-        s = np.linalg.lstsq(c.u_of_moves.reshape(-1, c.u_of_moves.shape[2]), np.tile(limits.u, len(limits.lengths)))[0]
+        u = c.u_of_moves[:steered]
+        s = np.linalg.lstsq(u.reshape(-1, u.shape[2]), np.tile(limits.u, steered))[0]
         found = max(found, float(s @ s))
     return float(found)

@@ -83,14 +83,14 @@ class Recursions:
         (k, m), p = (len(limits.lengths), len(limits.u)), len(limits.low)
         u, rate, y = limits.sizes
         rows = k * (2 * m + p)
-        moves, most = _padded(k * m), k * m + p + 1
+        moves, most = _padded(limits.steered * m), limits.steered * m + p + 1
         wide, narrow = _padded(states + m + p), _padded(states + m)
         self._weight, self._p, self._rows, self._first = weight, p, rows, -1
         self.changes, self.unfinished = changes, False
         self._slack = p if limits.soft else 0
         self.low, self.high, self.x0 = np.empty((k, 2 * m + p)), np.empty((k, 2 * m + p)), np.empty(states)
         self.y, self.z, self.e = np.zeros((k, 2 * m + p)), np.zeros(moves), np.zeros(p)
-        self._moves, self._u = k * m, u
+        self._moves, self._u = limits.steered * m, u
         self._active, self._sides = np.zeros(most, dtype=np.int64), np.zeros(most)
         self._multipliers, self._inside = np.zeros(most), np.zeros(2 * (rows + p), dtype=np.int64)
         self._matrices = np.zeros(0), np.zeros(0)
@@ -102,6 +102,7 @@ class Recursions:
                 s=states,
                 m=m,
                 p=p,
+                steered=limits.steered,
                 soft=int(limits.soft),
                 first=0,
                 count=0,

@@ -110,7 +110,7 @@ class Prediction:
     def program(self) -> Program:
         """The program in condensed form."""
         stage, best, C = self.steps
-        return Program.of(self.limits, condensed(stage, best), C, self.weight)
+        return Program.of(self.limits, condensed(stage, best, self.limits.steered), C, self.weight)
 
 
 @final
@@ -166,7 +166,7 @@ class Steps:
         tail = self._along(len(course.r) - 1)
         stage, best, C = tail.steps
         if self.penalty is not None and len(self.limits.low):
-            self._weight = self.penalty * typical(condensed(stage, best), C, self.limits)
+            self._weight = self.penalty * typical(condensed(stage, best, self.limits.steered), C, self.limits)
         self._tail = replace(tail, weight=self._weight)
         self._recursions = self._solver = self.along = None
         if self.solver == NATIVE:
