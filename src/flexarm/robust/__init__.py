@@ -11,7 +11,8 @@ from flexarm.robust.loop_shaping import LoopShaping, loop_shaping
 from flexarm.robust.norms import Norm, h2_norm, hinf_norm
 from flexarm.robust.plants import four_block, weight
 from flexarm.robust.reduction import Reduction, reduce_arm, reduce_system
-from flexarm.robust.structured import Mu, RobustStability, mu_bound, robust_stability
+from flexarm.robust.mu import Mu, mu_bound
+from flexarm.robust.structured import RobustStability, robust_stability
 from flexarm.robust.synthesis import Synthesis, hinf_synthesis
 from flexarm.robust.uncertain import Uncertain, uncertain
 from flexarm.robust.worst import WorstGain, worst_gain

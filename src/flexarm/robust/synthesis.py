@@ -21,10 +21,14 @@ AXIS = 1e-9
 """Real part of a Hamiltonian eigenvalue, in units of its size, below which it counts as imaginary."""
 SEMIDEFINITE = 1e-7
 """Negative eigenvalue of X or Y, in units of the largest, that counts as rounding."""
+ROUNDING = 1e-10
+"""Negative eigenvalue of X or Y that counts as rounding, in units of |C|^2 / |A|."""
 FULL = 1e-10
 """Smallest singular value of D12 or D21, in units of the largest, at which they have full rank."""
 LARGEST = 10_000
 """Largest number of signals."""
+RETRIES = 5
+"""Number of gammas that are tried after the bisection, by 0, 1, 3, 7 and 15 times the accuracy larger."""
 DOUBLINGS = 60
 """Largest number of doublings of gamma until a controller exists."""
 
@@ -85,7 +89,7 @@ def hinf_synthesis(
     gamma : float, optional
         Bound on the gain. Default: nearly the smallest possible one.
     accuracy : float
-        Relative distance of the found gamma from the optimum.
+        Relative distance of the found gamma from the optimum; up to 15 times as far where rounding requires it.
 
     Raises
     ------
@@ -110,13 +114,19 @@ def hinf_synthesis(
         )
     problem = _Problem.of(where, given.balanced, measured, controls)
     if gamma is None:
-        best, gamma = _bisection(problem, accuracy)
+        best, reached = _bisection(problem, accuracy)
+        tried = [reached * (1.0 + accuracy) ** (2**i - 1) for i in range(RETRIES)]
     else:
-        best = problem.least
-    K = problem.controller(gamma)
-    if K is None:
+        best, tried = problem.least, [gamma]
+    # near the optimum rounding may leave no controller, or an unstable loop
+    K = closed = None
+    for gamma in tried:
+        K = problem.controller(gamma)
+        closed = None if K is None else lower(where, given, K)
+        if closed is not None and closed.stable:
+            break
+    if K is None or closed is None:
         raise DescriptionError(f"{where}: no controller reaches gamma = {gamma:g}; leave gamma out, or relax a weight")
-    closed = lower(where, given, K)
     if not closed.stable:
         raise DescriptionError(
             f"{where}: rounding left the closed loop unstable for gamma = {gamma:.6g}; give a larger gamma or accuracy"
@@ -294,7 +304,9 @@ def _riccati(A: Array, B: Array, C: Array, D: Array, gamma: float, w: int) -> Ar
     X = np.linalg.solve(X1.T, X2.T).T
     X = (X + X.T) / 2.0
     values = np.linalg.eigvalsh(X)
-    return X if values[0] >= -SEMIDEFINITE * max(values[-1], 1e-300) else None
+    # X is zero for a plant P12 that is square and has stable zeros, so that its size says nothing about rounding
+    rounding = ROUNDING * float(np.linalg.norm(C) ** 2 / max(np.linalg.norm(H[:n, :n]), 1e-300))
+    return X if values[0] >= -SEMIDEFINITE * values[-1] - rounding else None
 
 
 def _behind(where: str, K: Matrices, D22: Array) -> Matrices:

@@ -75,6 +75,10 @@ class Matrices:
         """Evaluate the transfer matrix at s."""
         return self.C @ np.linalg.solve(s * np.eye(self.order) - self.A, self.B.astype(complex)) + self.D
 
+    def frequency(self, omega: float) -> Array:
+        """Evaluate the transfer matrix at a frequency [rad/s], which may be infinite."""
+        return self(1j * omega) if np.isfinite(omega) else self.D.astype(complex)
+
     def at(self, omega: Array) -> Array:
         """Evaluate the transfer matrix at frequencies (k,) [rad/s]: (k, outputs, inputs)."""
         return np.array([self(1j * w) for w in omega])

@@ -1,4 +1,4 @@
-"""The largest gain of an uncertain system, by search over its parameters."""
+"""Bounds of the largest gain of an uncertain system."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +13,9 @@ from flexarm.arrays import Array
 from flexarm.brief import brief
 from flexarm.checks import checked_instance, checked_integer, checked_whole, refused
 from flexarm.errors import DescriptionError
+from flexarm.robust.mu import Block, bounded_gain
 from flexarm.robust.norms import Norm, largest_gain
+from flexarm.robust.peaks import proven_peak
 from flexarm.robust.systems import Matrices
 from flexarm.robust.uncertain import Uncertain
 
@@ -27,12 +29,14 @@ MOST_CORNERS = 64
 @brief
 @dataclass(frozen=True, eq=False)
 class WorstGain:
-    """Largest gain of an uncertain system that a search found.
+    """Bounds of the largest gain of an uncertain system.
 
     Attributes
     ----------
     gain : float
-        H-infinity norm at the worst parameters; infinite if the system is not stable there.
+        H-infinity norm at the worst parameters that were found; infinite if the system is not stable there.
+    upper : float
+        Bound that no parameters within the ranges exceed; infinite if none was proven.
     frequency : float
         Frequency of this gain [rad/s].
     parameters : dict
@@ -46,6 +50,7 @@ class WorstGain:
     """
 
     gain: float
+    upper: float
     frequency: float
     parameters: Mapping[str, float]
     nominal: float
@@ -57,10 +62,13 @@ class WorstGain:
 def worst_gain(
     system: Uncertain, output: Channels = None, input: Channels = None, samples: int = 50, seed: int = 0
 ) -> WorstGain:
-    """Return the largest gain of an uncertain system within the ranges of its parameters, as far as a search finds it.
+    """Return two bounds of the largest gain of an uncertain system within the ranges of its parameters.
 
-    The search tries the middle and all corners (64 random ones if there are more), then random samples, then a local
-    search from the worst of these. The gain of each is exact. There may be parameters with a larger gain.
+    The lower bound is a search: the middle and all corners (64 random ones if there are more), then random samples,
+    then a local search from the worst of these. The gain of each is exact. The upper bound is the skewed structured
+    singular value for real parameters (M. K. H. Fan and A. L. Tits, IEEE Transactions on Automatic Control 37 (1992)
+    734-745). It is proven for all frequencies as in `robust_stability`, and between 0.1 % and a few percent above the
+    largest gain in most cases.
 
     Parameters
     ----------
@@ -108,7 +116,8 @@ def worst_gain(
         minimize(score, inward, method="Nelder-Mead", bounds=[(-1.0, 1.0)] * k, options=most)
     gain, frequency, delta = max(scores, key=lambda each: each[0])
     unstable = sum(not np.isfinite(each[0]) for each in scores)
-    return WorstGain(gain, frequency, system.parameters(delta), nominal, len(scores), unstable)
+    upper = _proven(system, rows, columns, gain, frequency) if np.isfinite(gain) else np.inf
+    return WorstGain(gain, upper, frequency, system.parameters(delta), nominal, len(scores), unstable)
 
 
 def _gain(system: Uncertain, delta: Array, rows: list[int], columns: list[int]) -> Norm:
@@ -117,6 +126,33 @@ def _gain(system: Uncertain, delta: Array, rows: list[int], columns: list[int]) 
     except DescriptionError:
         return Norm(np.inf, np.nan)
     return largest_gain(found) if found.stable else Norm(np.inf, np.nan)
+
+
+def _proven(system: Uncertain, rows: list[int], columns: list[int], gain: float, frequency: float) -> float:
+    """Return an upper bound of the gain for all parameters in their ranges."""
+    M, count = Matrices.of("worst_gain", system.system).balanced, sum(system.blocks)
+    p = max(len(rows), len(columns))
+    # the signals of the gain are the last block, which zeros make square
+    into, out = M.B[:, count:][:, columns], M.C[count:][rows]
+    D = np.zeros((count + p, count + p))
+    D[:count, :count] = M.D[:count, :count]
+    D[:count, count : count + len(columns)] = M.D[:count, count:][:, columns]
+    D[count : count + len(rows), :count] = M.D[count:, :count][rows]
+    D[count : count + len(rows), count : count + len(columns)] = M.D[count:, count:][rows][:, columns]
+    padded = Matrices(
+        M.A,
+        np.hstack([M.B[:, :count], into, np.zeros((M.order, p - len(columns)))]),
+        np.vstack([M.C[:count], out, np.zeros((p - len(rows), M.order))]),
+        D,
+    )
+    blocks = (*(Block(each, "real") for each in system.blocks if each), Block(p, "full"))
+
+    def limit(D: Array, level: float) -> Array:
+        return D * np.where(np.arange(count + p) < count, 1.0, level**2)
+
+    first = np.abs(np.linalg.eigvals(M.A))
+    grid = np.union1d(first, [frequency] if np.isfinite(frequency) else [])
+    return proven_peak(padded, lambda N, enough: bounded_gain(N, blocks, enough), limit, gain, grid).upper
 
 
 def _corners(count: int, generator: np.random.Generator) -> Array:
