@@ -99,6 +99,7 @@ ONLY_HERE = {
     "Figure": "Matplotlib's",
     "ClosedLoop": "has a law",
     "Synthesis": "has systems of python-control",
+    "MuSynthesis": "has systems of python-control",
     "LoopShaping": "has systems of python-control",
     "Reduction": "has systems of python-control",
     "Uncertain": "has systems of python-control",

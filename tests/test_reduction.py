@@ -37,6 +37,32 @@ OMEGA = np.unique(
 
 
 class TestOfSystems:
+    @pytest.mark.parametrize("static", [True, False])
+    def test_states_without_effect_are_left_out(self, static):
+        rng = np.random.default_rng(3)
+        A = np.array([[-0.4, 3.0, 0.2], [-3.0, -0.4, 0.1], [0.0, 0.3, -1.7]])
+        inner = ct.ss(A, rng.normal(size=(3, 2)), rng.normal(size=(2, 3)), 0.0)
+        # two states that no input reaches, two that no output shows, in rotated coordinates
+        A = np.block(
+            [
+                [A, rng.normal(size=(3, 2)), np.zeros((3, 2))],
+                [np.zeros((2, 3)), -np.diag([0.7, 2.0]), np.zeros((2, 2))],
+                [rng.normal(size=(2, 5)), -np.diag([1.1, 4.0])],
+            ]
+        )
+        T = np.linalg.qr(rng.normal(size=(7, 7)))[0]
+        B, C = (
+            np.vstack([inner.B, np.zeros((2, 2)), rng.normal(size=(2, 2))]),
+            np.hstack([inner.C, rng.normal(size=(2, 2)), np.zeros((2, 2))]),
+        )
+        full = ct.ss(T @ A @ T.T, T @ B, C @ T.T, 0.0)
+        for order in (2, 3, 5, 7):
+            found = robust.reduce_system(full, order, "balanced", static)
+            assert found.order <= min(order, 5)
+            assert difference(inner, found.system, OMEGA).max() <= found.error * (1 + 1e-5) + 1e-11
+            assert found.error <= found.bound + 1e-11
+        assert found.error < 1e-10
+
     @pytest.mark.parametrize("method", ["balanced", "modal"])
     @pytest.mark.parametrize("static", [True, False])
     def test_rigid_body_modes_are_kept_and_the_error_is_exact(self, plant, method, static):

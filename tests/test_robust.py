@@ -115,6 +115,22 @@ class TestSynthesis:
         with pytest.raises(fa.DescriptionError, match="no controller reaches gamma"):
             robust.hinf_synthesis(P, 3, 2, gamma=0.97 * found.gamma)
 
+    @pytest.mark.parametrize("seed", range(6))
+    def test_of_plants_whose_riccati_solutions_are_zero(self, seed):
+        """As many errors as controls, or inputs as measured signals, with stable zeros: X or Y is rounding alone."""
+        rng = np.random.default_rng(seed)
+        w, z, m, p = ((2, 2, 2, 1), (3, 2, 2, 2), (2, 3, 1, 2))[seed % 3]
+        n = 4
+        A, B, C = rng.normal(size=(n, n)), rng.normal(size=(n, w + m)), rng.normal(size=(z + p, n))
+        P = ct.ss(A, B, C, rng.normal(size=(z + p, w + m)))
+        found = robust.hinf_synthesis(P, p, m)
+        closed = P.lft(found.controller)
+        assert closed.poles().real.max() < 0.0
+        assert largest(closed, np.geomspace(1e-4, 1e4, 600)) <= found.gamma * (1 + 1e-4)
+        assert found.gamma <= found.best * (1 + 0.02)
+        # a looser bound is reachable, too
+        assert robust.hinf_synthesis(P, p, m, gamma=3.0 * found.gamma).norm <= 3.0 * found.gamma
+
     def test_with_a_published_optimum(self):
         """Doyle, Glover, Khargonekar & Francis: with all states measured at no noise the optimum follows from X alone.
 

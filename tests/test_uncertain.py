@@ -213,6 +213,7 @@ class TestWorstGain:
         damper = robust.Uncertain(("c",), np.array([0.3]), np.array([0.7]), (1,), M, 0.0)
         found = robust.worst_gain(damper, samples=5)
         assert found.gain == pytest.approx(1 / (0.3 * np.sqrt(9 - 0.3**2 / 4)), rel=1e-5)
+        assert found.gain * (1 - 1e-6) <= found.upper <= found.gain * (1 + 2e-3)
         assert found.nominal == pytest.approx(1 / (0.5 * np.sqrt(9 - 0.5**2 / 4)), rel=1e-5)
         assert found.parameters["c"] == pytest.approx(0.3)
         assert found.unstable == 0
@@ -227,17 +228,61 @@ class TestWorstGain:
             p = rng.uniform(loop.low, loop.high)
             channel = loop.at(p)[0, 2]
             assert robust.hinf_norm(channel).value <= found.gain * (1 + 1e-9)
+        assert found.gain <= found.upper <= 1.02 * found.gain
         at_worst = exact(model, found.parameters, sensors)
         stable = robust.robust_stability(loop)
         assert 1.0 < stable.lower <= stable.upper * (1 + 1e-6)
         closed = ct.feedback(at_worst * _pd(), np.eye(2))
         assert robust.hinf_norm(closed[0, 0]).value == pytest.approx(found.gain, rel=1e-5)
 
+    def test_the_upper_bound_holds_for_repeated_parameters(self):
+        """A dense sweep of parameters and frequencies stays below the proven bound, and comes near to it."""
+        rng = np.random.default_rng(4)
+        for sizes in ((2,), (1, 2)):
+            k, n, count = len(sizes), 4, sum(sizes)
+            A = rng.normal(size=(n, n))
+            A -= (np.linalg.eigvals(A).real.max() + 0.5) * np.eye(n)
+            B, C = rng.normal(size=(n, count + 1)), rng.normal(size=(count + 2, n))
+            B[:, :count] *= 0.05
+            D = 0.1 * rng.normal(size=(count + 2, count + 1))
+            names = ("a", "b")[:k]
+            family = robust.Uncertain(names, -np.ones(k), np.ones(k), sizes, ct.ss(A, B, C, D), 0.0)
+            found = robust.worst_gain(family, samples=5)
+            omega, highest = np.geomspace(1e-2, 1e2, 400), 0.0
+            for delta in np.stack(np.meshgrid(*[np.linspace(-1, 1, 9)] * k), -1).reshape(-1, k):
+                G = family.at(delta)
+                x = np.linalg.solve(1j * omega[:, None, None] * np.eye(n) - G.A, G.B.astype(complex))
+                highest = max(highest, np.linalg.norm(G.C @ x + G.D, 2, axis=(1, 2)).max())
+            assert highest <= found.upper
+            assert highest >= 0.97 * found.upper
+            # the grid of frequencies agrees with the proof for all of them
+            stable = robust.robust_stability(family)
+            grid = robust.robust_stability(family, np.geomspace(1e-3, 1e3, 200))
+            assert 0.97 * grid.lower <= stable.lower <= grid.lower * (1 + 2e-3)
+
+    def test_without_parameters_the_bound_is_the_norm(self):
+        """Narrow resonances between the frequencies of any grid are found: the proof uses Hamiltonian matrices."""
+        from flexarm.robust.mu import Block, bounded_gain
+        from flexarm.robust.peaks import proven_peak
+        from flexarm.robust.systems import Matrices
+
+        modes = [(1.0, 0.4, 1.0), (7.3, 1e-4, 3e-4), (31.0, 1e-5, 3e-5)]
+        parts = [ct.ss(ct.tf([g * w**2], [1, 2 * z * w, w**2])) for w, z, g in modes]
+        G = parts[0] + parts[1] + parts[2]
+        peak = proven_peak(
+            Matrices.of("test", G),
+            lambda M, enough: bounded_gain(M, (Block(1, "full"),), enough),
+            lambda D, level: level**2 * D,
+            grid=np.geomspace(0.1, 3.0, 5),
+        )
+        assert peak.upper == pytest.approx(robust.hinf_norm(G).value, rel=2e-3)
+        assert peak.upper >= robust.hinf_norm(G).value
+
     def test_an_unstable_corner_has_an_infinite_gain(self):
         M = ct.ss([[0, 1], [-9, -0.5]], [[0, 0], [-0.6, 1]], [[0, 1], [1, 0]], 0.0)
         damper = robust.Uncertain(("c",), np.array([-0.1]), np.array([1.1]), (1,), M, 0.0)
         found = robust.worst_gain(damper, samples=0)
-        assert found.gain == np.inf
+        assert found.gain == found.upper == np.inf
         assert found.unstable == 1
         assert found.parameters["c"] == pytest.approx(-0.1)
 

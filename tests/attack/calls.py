@@ -94,6 +94,7 @@ RESULTS = {
     "Learned": "made by `learn`",
     "LoopShaping": "made by `loop_shaping`",
     "Mu": "made by `mu_bound`",
+    "MuSynthesis": "made by `mu_synthesis`",
     "Norm": "made by `hinf_norm`",
     "OptimalMotion": "made by `optimal_motion`",
     "PoleMigration": "made by `pole_migration`",

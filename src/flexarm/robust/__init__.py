@@ -3,11 +3,14 @@
 - `systems`: interconnections of linear systems as matrices, and `norms` of systems
 - `plants`, `synthesis`, `loop_shaping`: weights, and H-infinity controllers by Riccati equations
 - `reduction`: linear models with fewer states, and `comparison`: their controllers on the complete arm
+- `mu`: bounds of structured singular values, and `peaks`: their proof for all frequencies
+- `mu_synthesis`: controllers for uncertain plants by D-K iteration
 - `uncertain`: models with parameters in ranges, `structured`: their stability, and `worst`: their largest gains
 """
 
 from flexarm.robust.comparison import Comparison, compare_reduced
 from flexarm.robust.loop_shaping import LoopShaping, loop_shaping
+from flexarm.robust.mu_synthesis import MuSynthesis, mu_synthesis
 from flexarm.robust.norms import Norm, h2_norm, hinf_norm
 from flexarm.robust.plants import four_block, weight
 from flexarm.robust.reduction import Reduction, reduce_arm, reduce_system
@@ -21,6 +24,7 @@ __all__ = [
     "Comparison",
     "LoopShaping",
     "Mu",
+    "MuSynthesis",
     "Norm",
     "Reduction",
     "RobustStability",
@@ -34,6 +38,7 @@ __all__ = [
     "hinf_synthesis",
     "loop_shaping",
     "mu_bound",
+    "mu_synthesis",
     "reduce_arm",
     "reduce_system",
     "robust_stability",

@@ -46,7 +46,7 @@ STILL = 1e-7
 REFINEMENTS = 3
 SAME = 1e-6
 """Relative difference of the rigid-body parts of two models above which their difference has no finite norm."""
-UNSEEN = 1e-13
+UNSEEN = 1e-11
 """Hankel singular value, in units of the largest, of a state that is not controllable or not observable."""
 DEPENDENT = 1e-10
 """Share of a vector's length that must be left after projection, for a new direction in a basis."""
@@ -94,10 +94,11 @@ def reduce_system(
     The model is split into a part that decays and the rest: rigid-body modes, undamped and unstable modes. Only the
     part that decays is reduced.
 
-    - "balanced": truncation of the states that are least controllable and observable. The error is at most twice the
-      sum of the Hankel singular values that are left out: K. Glover, International Journal of Control 39 (1984)
-      1115-1193. States without effect are left out, also if the order is larger. With `static` the fast states are replaced by their values at rest, with the same bound (Y. Liu and B.
-      D. O. Anderson, International Journal of Control 50 (1989) 1379-1405).
+    - "balanced": truncation of the states that are least controllable and observable. States without effect are left
+      out, so that the order may be lower than asked. The error is at most twice the sum of the Hankel singular values
+      that are left out: K. Glover, International Journal of Control 39 (1984) 1115-1193. With `static` the fast states
+      are replaced by their values at rest, with the same bound (Y. Liu and B. D. O. Anderson, International Journal of
+      Control 50 (1989) 1379-1405).
     - "modal": the slowest modes, which keep their frequencies and dampings. With `static` the others contribute their
       deflection at rest, by a feedthrough matrix D.
 
