@@ -10,11 +10,11 @@
 
 from flexarm.robust.comparison import Comparison, compare_reduced
 from flexarm.robust.loop_shaping import LoopShaping, loop_shaping
+from flexarm.robust.mu import Mu, mu_bound
 from flexarm.robust.mu_synthesis import MuSynthesis, mu_synthesis
 from flexarm.robust.norms import Norm, h2_norm, hinf_norm
 from flexarm.robust.plants import four_block, weight
 from flexarm.robust.reduction import Reduction, reduce_arm, reduce_system
-from flexarm.robust.mu import Mu, mu_bound
 from flexarm.robust.structured import RobustStability, robust_stability
 from flexarm.robust.synthesis import Synthesis, hinf_synthesis
 from flexarm.robust.uncertain import Uncertain, uncertain

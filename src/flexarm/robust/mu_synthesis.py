@@ -152,8 +152,8 @@ def mu_synthesis(
             next_found = hinf_synthesis(scaled.state_space(), measured, controls)
         except DescriptionError as error:
             warnings.warn(
-                f"{where}: iteration {len(peaks)} found no controller for the scaled plant, and earlier ones are returned; "
-                "remove states without effect and poles that are very slow from the plant, or lower the order "
+                f"{where}: iteration {len(peaks)} found no controller for the scaled plant; the best earlier one is "
+                "returned; remove states without effect and very slow poles from the plant, or lower the order "
                 f"({error})",
                 NotReached,
                 stacklevel=2,
@@ -174,8 +174,18 @@ def mu_synthesis(
     K = best.controller
     names = first.controller
     K = Matrices.of(where, K).state_space(inputs=names.input_labels, outputs=names.output_labels)
+    history = [np.array(each) for each in (peaks, norms, states)]
     return MuSynthesis(
-        K, best.closed, lowest.upper, lowest.frequency, initial, *map(np.array, (peaks, norms, states)), *lowest[2:]
+        K,
+        best.closed,
+        lowest.upper,
+        lowest.frequency,
+        initial,
+        history[0],
+        history[1],
+        history[2],
+        lowest.omega,
+        lowest.values,
     )
 
 
@@ -231,22 +241,21 @@ def _fitted(omega: Array, size: Array, weight: Array, order: int) -> Matrices:
         error = residual(parameters)
         if np.abs(error).max() < FITTED:
             break
-        best = None
+        tries = []
         for at in np.linspace(-spread, spread, 7):
             for step in (-0.5, 0.5):
                 start = np.append(parameters, [at + step, at - step])
-                tried = least_squares(
+                found = least_squares(
                     residual, np.clip(start, -SIZE, SIZE), bounds=(-SIZE - 9.0, SIZE + 9.0), max_nfev=60
                 )
-                if best is None or tried.cost < best.cost:
-                    best = tried
-        parameters = best.x
+                tries.append((found.cost, found.x))
+        parameters = min(tries, key=lambda each: each[0])[1]
     k, zeros, poles = np.exp(parameters[0]), np.exp(parameters[1::2]), np.exp(parameters[2::2])
-    found = Matrices.gain(np.array([[k]]))
+    system = Matrices.gain(np.array([[k]]))
     for a, b in zip(zeros * center, poles * center, strict=True):
         # (s / a + 1) / (s / b + 1) = b / a + (1 - b / a) b / (s + b)
-        found = series(found, Matrices(*(np.array([[x]]) for x in (-b, b, 1.0 - b / a, b / a))))
-    return found
+        system = series(system, Matrices(*(np.array([[x]]) for x in (-b, b, 1.0 - b / a, b / a))))
+    return system
 
 
 def _inverse(G: Matrices) -> Matrices:

@@ -1,6 +1,7 @@
 """Upper bounds over all frequencies, proven also between the frequencies where they are computed."""
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import NamedTuple, final
 
 import numpy as np
@@ -141,7 +142,7 @@ def _reached(positive: Callable[[float], bool], w: float, edges: Array, last: fl
     ends = [*edges, last]
     if len(edges) and not positive(abs(w + edges[0]) / 2.0):
         return w
-    for edge, beyond in zip(ends, ends[1:], strict=False):
+    for edge, beyond in pairwise(ends):
         if not positive(abs(edge + beyond) / 2.0 if beyond < np.inf else 2.0 * abs(edge)):
             return float(edge)
     return last

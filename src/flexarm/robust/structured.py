@@ -1,6 +1,6 @@
 """Robust stability of uncertain loops."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
 from typing import final

@@ -119,21 +119,21 @@ def hinf_synthesis(
     else:
         best, tried = problem.least, [gamma]
     # near the optimum rounding may leave no controller, or an unstable loop
-    K = closed = None
-    for gamma in tried:
-        K = problem.controller(gamma)
+    K, closed, level = None, None, tried[0]
+    for level in tried:
+        K = problem.controller(level)
         closed = None if K is None else lower(where, given, K)
         if closed is not None and closed.stable:
             break
     if K is None or closed is None:
-        raise DescriptionError(f"{where}: no controller reaches gamma = {gamma:g}; leave gamma out, or relax a weight")
+        raise DescriptionError(f"{where}: no controller reaches gamma = {level:g}; leave gamma out, or relax a weight")
     if not closed.stable:
         raise DescriptionError(
-            f"{where}: rounding left the closed loop unstable for gamma = {gamma:.6g}; give a larger gamma or accuracy"
+            f"{where}: rounding left the closed loop unstable for gamma = {level:.6g}; give a larger gamma or accuracy"
         )
     norm, frequency = largest_gain(closed)
     names = _names(plant, measured, controls)
-    return Synthesis(K.state_space(**names), closed.state_space(), float(gamma), float(best), norm, frequency)
+    return Synthesis(K.state_space(**names), closed.state_space(), float(level), float(best), norm, frequency)
 
 
 def _names(plant: "control.StateSpace", measured: int, controls: int) -> dict[str, Any]:
@@ -305,7 +305,7 @@ def _riccati(A: Array, B: Array, C: Array, D: Array, gamma: float, w: int) -> Ar
     X = (X + X.T) / 2.0
     values = np.linalg.eigvalsh(X)
     # X is zero for a plant P12 that is square and has stable zeros, so that its size says nothing about rounding
-    rounding = ROUNDING * float(np.linalg.norm(C) ** 2 / max(np.linalg.norm(H[:n, :n]), 1e-300))
+    rounding = ROUNDING * float(np.linalg.norm(C)) ** 2 / max(float(np.linalg.norm(H[:n, :n])), 1e-300)
     return X if values[0] >= -SEMIDEFINITE * values[-1] - rounding else None
 
 
