@@ -35,8 +35,8 @@ FAILURES = 2
 """Number of iterations without such a decrease after which the iteration ends."""
 FITTED = 0.005
 """Largest error of a fitted scaling as a logarithm, weighted by mu over its peak, with which no state is added."""
-SIZE = 12.0
-"""Largest logarithm of a scaling or of the ratio of its poles and zeros."""
+SIZE = 10.0
+"""Logarithm by which the gain of a scaling at rest may exceed those at the frequencies."""
 
 
 @final
@@ -245,9 +245,9 @@ def _fitted(omega: Array, size: Array, weight: Array, order: int) -> Matrices:
         for at in np.linspace(-spread, spread, 7):
             for step in (-0.5, 0.5):
                 start = np.append(parameters, [at + step, at - step])
-                found = least_squares(
-                    residual, np.clip(start, -SIZE, SIZE), bounds=(-SIZE - 9.0, SIZE + 9.0), max_nfev=60
-                )
+                # roots beyond the frequencies would only make the matrices stiff
+                most = np.append(np.abs(wanted).max() + SIZE, np.full(len(start) - 1, spread))
+                found = least_squares(residual, np.clip(start, -most, most), bounds=(-most, most), max_nfev=60)
                 tries.append((found.cost, found.x))
         parameters = min(tries, key=lambda each: each[0])[1]
     k, zeros, poles = np.exp(parameters[0]), np.exp(parameters[1::2]), np.exp(parameters[2::2])
