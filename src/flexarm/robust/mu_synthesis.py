@@ -108,7 +108,8 @@ def mu_synthesis(
     iterations : int
         Largest number of controllers after the first. The iteration ends early if mu no longer decreases.
     order : int
-        Largest number of states of the scaling of a block. The controller has twice their sum more than the plant.
+        Largest number of states of the scaling of a block. The controller has two more states for each of them and for
+        each signal of the block.
 
     Raises
     ------

@@ -67,8 +67,7 @@ def worst_gain(
     The lower bound is a search: the middle and all corners (64 random ones if there are more), then random samples,
     then a local search from the worst of these. The gain of each is exact. The upper bound is the skewed structured
     singular value for real parameters (M. K. H. Fan and A. L. Tits, IEEE Transactions on Automatic Control 37 (1992)
-    734-745). It is proven for all frequencies as in `robust_stability`, and between 0.1 % and a few percent above the
-    largest gain in most cases.
+    734-745). It is proven for all frequencies as in `robust_stability`, and often within 1 % of the largest gain.
 
     Parameters
     ----------
