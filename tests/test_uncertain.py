@@ -156,7 +156,7 @@ class TestMu:
         ("M", "blocks", "words"),
         [
             (np.eye(2), [1], "must add up to 2 rows and 2 columns"),
-            (np.ones((1, 2)), [1], "must add up to 1 rows and 2 columns"),
+            (np.ones((1, 2)), [1], "must add up to 1 row and 2 columns"),
             (np.ones(2), [2], "must be a matrix"),
             (np.ones((1, 2)), [(1, 2, 3)], "a pair (rows, columns)"),
             ([[np.nan]], [1], "M"),

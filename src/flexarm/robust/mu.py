@@ -10,7 +10,7 @@ from scipy import linalg
 
 from flexarm.analysis.balance import computing
 from flexarm.arrays import Array
-from flexarm.checks import Fault, checked_array, checked_flag, checked_list, checked_whole, refused, shown
+from flexarm.checks import Fault, checked_array, checked_flag, checked_list, checked_whole, counted, refused, shown
 
 CENTERS, NEWTON = 80, 12
 """Largest numbers of levels of the bound, and of Newton's steps for each."""
@@ -126,7 +126,8 @@ def checked_blocks(
     if (len(rows), len(columns)) != shape:
         raise Fault(
             "blocks",
-            f"is {shown(blocks)}; its numbers must add up to {shape[0]} rows and {shape[1]} columns, the size of M",
+            f"is {shown(blocks)}; its numbers must add up to {counted(shape[0], 'row')} and "
+            f"{counted(shape[1], 'column')}, the size of M",
         )
     return tuple(found), np.array(rows, dtype=int), np.array(columns, dtype=int)
 
