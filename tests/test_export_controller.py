@@ -162,9 +162,10 @@ def of_own(name):
         "motion": lambda: (predictive(SHORT, limit=0.55, horizon=20, otherwise="lqr"), e),
         "steps": lambda: (predictive([0.4, -0.3], limit=0.1, horizon=[1] * 10 + [5] * 4), e),
         "deflection": lambda: (
-            predictive([0.4, -0.3], limit=0.15, deflection=0.002, horizon=20, constraint_horizon=5, changes=60),
+            predictive([0.4, -0.3], limit=0.15, deflection=0.002, horizon=25, changes=60),
             e,
         ),
+        "terminal": lambda: (predictive([0.03, -0.02], limit=0.015, horizon=15, constraint_horizon=8), e),
         "few_changes": lambda: (predictive(SHORT, limit=0.5, rate_limit=100.0, horizon=20, changes=3), e),
         "MovingHorizon": lambda: (estimated(MovingHorizon, horizon=4, iterations=2), b),
         "free": lambda: (on_a_free_base(EKF), adrift()),
@@ -176,7 +177,7 @@ def of_own(name):
 OWN = (
     "JointPD limits LQR ScheduledLQR Tracking ComputedTorque Integral Saturated StrainRate Sum Every DesignedFor "
     "OnLinks Linear Observed tip accelerometer VoltageDrive SlotineLi SlidingMode DisturbanceObserver TimeDelay "
-    "H-infinity EKF UKF MovingHorizon Predictive motion steps deflection few_changes free free_horizon"
+    "H-infinity EKF UKF MovingHorizon Predictive motion steps deflection terminal few_changes free free_horizon"
 ).split()
 SCENARIOS = {
     "industrial-arm": None,
@@ -192,7 +193,7 @@ CLOSE = {"motion": 1e-11, "deflection": 1e-9, "few_changes": 1e-9, "free": 1e-10
 """Tolerances where many active limits amplify rounding, or soft limits leave the solver its own tolerance of 1e-9."""
 
 STEPS = {"theodore-ghosal-extension": 10, "Observed": 3, "free": 40, "free_horizon": 40} | dict.fromkeys(
-    ["Predictive", "motion", "steps", "deflection", "few_changes"], 4
+    ["Predictive", "motion", "steps", "deflection", "terminal", "few_changes"], 4
 )
 """Runge-Kutta steps in a period where the modes are fast."""
 
