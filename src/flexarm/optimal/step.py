@@ -290,8 +290,9 @@ def _least(
 ) -> tuple[Array, Array, Array] | None:
     """Minimise gradient d + weights d^2 / 2 with the rows within their limits and lower <= d <= upper.
 
-    Returns d and the multipliers of rows and of bounds, or None if there is no solution. The solver is PIQP (Schwan,
-    Jiang, Kuhn & Jones 2023). Each dense row is divided by its largest entry.
+    Returns d and the multipliers of rows and of bounds, or None if there is no solution, or if a trajectory far from
+    the arm's motions has slopes that are not finite. The solver is PIQP (Schwan, Jiang, Kuhn & Jones 2023). Each dense
+    row is divided by its largest entry.
     """
     import casadi as ca
     from scipy import sparse
@@ -302,8 +303,11 @@ def _least(
         by = 1.0 / np.maximum(np.abs(A).max(axis=1, initial=0.0), 1e-12) if dense else np.ones(len(low))
         scaled.append((sparse.csr_matrix(by[:, None] * A) if dense else A, by * low, by * high))
         scales.append(by)
-    by_rows = np.concatenate(scales)
-    matrix = ca.DM(sparse.vstack([A for A, _, _ in scaled]).tocsc())
+    by_rows, whole = np.concatenate(scales), sparse.vstack([A for A, _, _ in scaled]).tocsc()
+    low, high = (np.concatenate([each[i] for each in scaled]) for i in (1, 2))
+    if not np.isfinite(whole.data).all() or np.isnan(low).any() or np.isnan(high).any():
+        return None
+    matrix = ca.DM(whole)
     H = ca.diag(ca.DM(weights))
     options: Any = {
         "error_on_fail": False,
@@ -311,7 +315,6 @@ def _least(
         "piqp": {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iter": 200},
     }
     solver = ca.conic("least", "piqp", {"h": H.sparsity(), "a": matrix.sparsity()}, options)
-    low, high = (np.concatenate([each[i] for each in scaled]) for i in (1, 2))
     found = solver(h=H, g=gradient, a=matrix, lba=low, uba=high, lbx=lower, ubx=upper)
     if not solver.stats()["success"]:
         return None

@@ -15,8 +15,8 @@
 - SIMD batches: `lanes` takes and rejects their steps, `lanes_plan` has their data, `lanes_sampled` calls their sampled
   controllers, and `lanes_closures` moves their states onto the closures of an arm.
 - Ensembles: `ensemble` (`simulate_many`), `ensemble_runs`, `ensemble_pool`, `ensemble_files`, `ensemble_dataset`,
-  `ensemble_sensitivities`, and `gpu`, `gpu_loops` and `gpu_states` on a graphics processor, with `gpu_implicit` and
-  `gpu_implicit_loops` for implicit methods.
+  `ensemble_sensitivities`, and `gpu`, `gpu_loops` and `gpu_states` on a graphics processor, with `gpu_contacts` at
+  sharp contacts and `gpu_implicit` and `gpu_implicit_loops` for implicit methods.
 - Gradients: `gradient` of a scalar (`objective`) of a run, and `tuning` of its numbers by it. `gradient_start` records
   the steps, of `gradient_many` runs at once. `gradient_slopes` has the derivatives by the discrete `adjoint`, with
   `designs` of controllers. Its `sweep` passes all stages, which depend on each other in steps of implicit methods
