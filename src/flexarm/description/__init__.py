@@ -8,6 +8,7 @@
   is a catalogue of drives. `gears` has joints that follow other joints, and `compounds` those with several axes.
   `couplings` are between joints, `closures` close loops by joints or by springs, and `tree` has the parents of links.
 - `outside` has forces, contacts and a moving base, `struts` springs between points, `cables` cables that only pull,
-  `free` a free base, `wheels` its reaction wheels, and `slosh` the liquid in tanks.
+  `free` a free base, `wheels` its reaction wheels, and `slosh` the liquid in tanks. `obstacles` has spheres and planes
+  that an arm must not touch.
 - `numbers` finds parameters by their names, and `plausible` warns about values in the wrong unit.
 """

@@ -12,6 +12,7 @@
   `dynamics` the recursions. `lean` reduces frames, `combination` combines modes, and `links` joins segments.
   `remembered` lets the quantities of a model share the recursions' results. `closures` adds the reactions of closed
   loops, and `gears` eliminates the coordinates of joints that follow others.
-- Results: `quantities` has one function for each quantity of a model. `factors` and `drawing` have further ones.
+- Results: `quantities` has one function for each quantity of a model. `factors` and `drawing` have further ones,
+  and `obstacles` distances from obstacles.
 - Parameters: `parameters` gives them names. `nominal` and `varied` are for those that vary.
 """

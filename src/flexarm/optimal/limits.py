@@ -19,9 +19,9 @@ from flexarm.checks import (
     shown,
 )
 from flexarm.description.arm import Beam
+from flexarm.description.obstacles import Obstacles
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
-from flexarm.optimal.obstacles import Obstacles
 
 
 def _sizes(value: object) -> tuple[float, ...] | float | None:
@@ -87,7 +87,7 @@ class Limits(Described):
         where there is no limit.
     obstacles : list of tables
         Spheres {center, radius} and planes {point, normal} that the links must not touch, all links or those in
-        `links`; see `flexarm.optimal.obstacles`. A link is a chain of capsules about its bent centre line.
+        `links`; see `flexarm.description.obstacles`. A link is a chain of capsules about its bent centre line.
     link_radius : float or (links,)
         Radius of those capsules [m]; default 0, the centre line alone.
 
