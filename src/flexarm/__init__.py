@@ -97,6 +97,7 @@ if TYPE_CHECKING:
     from flexarm.sensors import (
         Accelerometer,
         CableTension,
+        Clearance,
         ContactForce,
         Encoder,
         Gyroscope,
@@ -171,6 +172,7 @@ __all__ = [
     "CablePoint",
     "CableTension",
     "Change",
+    "Clearance",
     "Closure",
     "Contact",
     "ContactForce",
@@ -338,8 +340,8 @@ LATE = {
     "pictures.recording": "export_rerun",
     "pictures.view": "view",
     "scenario": "Scenario bundled_scenarios load_scenario",
-    "sensors": "Accelerometer CableTension ContactForce Encoder Gyroscope JointTorque MotorCurrent MotorTorque "
-    "StarTracker StrainGauge Tachometer TipDeflection TipPosition TipVelocity outputs sensor_readings",
+    "sensors": "Accelerometer CableTension Clearance ContactForce Encoder Gyroscope JointTorque MotorCurrent "
+    "MotorTorque StarTracker StrainGauge Tachometer TipDeflection TipPosition TipVelocity outputs sensor_readings",
     "simulation.ensemble": "simulate_many",
     "simulation.inputs": "Piecewise PrescribedMotion RigidInverseDynamics Table bang_bang",
     "simulation.butcher": "ButcherTableau",

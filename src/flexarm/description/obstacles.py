@@ -70,22 +70,23 @@ class Plane(Described):
     links: Links = None
 
 
+def checked_obstacle(value: object) -> Any:
+    """Check a sphere or a plane: an object, or a table whose fields decide which of both it is."""
+    if isinstance(value, Mapping):
+        value = faulted(Plane if "normal" in value or "point" in value else Sphere, value)
+    if not isinstance(value, Sphere | Plane):
+        raise Fault("", f"is {shown(value)}; it must be a sphere {{center, radius}} or a plane {{point, normal}}")
+    return value
+
+
 def _obstacles(value: object) -> tuple[Any, ...]:
-    """Check a list of spheres and planes. Each is an object, or a table whose fields decide which of both it is."""
+    """Check a list of spheres and planes."""
     if value is None:
         return ()
-    what = "a list of spheres {center, radius} and planes {point, normal}"
     found = []
-    for i, each in enumerate(checked_list(value, what)):
-        if isinstance(each, Mapping):
-            kind = Plane if "normal" in each or "point" in each else Sphere
-            with within(f"[{i}]"):
-                each = faulted(kind, each)
-        if not isinstance(each, Sphere | Plane):
-            raise Fault(
-                f"[{i}]", f"is {shown(each)}; it must be a sphere {{center, radius}} or a plane {{point, normal}}"
-            )
-        found.append(each)
+    for i, each in enumerate(checked_list(value, "a list of spheres {center, radius} and planes {point, normal}")):
+        with within(f"[{i}]"):
+            found.append(checked_obstacle(each))
     return tuple(found)
 
 

@@ -9,6 +9,13 @@ SOFT = 1e-3
 """Distance from a sphere's centre, relative to the radii of sphere and link, within which the distance is smoothed."""
 
 
+def point_clearance(p: ca.SX, obstacle: Sphere | Plane, radius: float) -> ca.SX:
+    """Return the clearance between an obstacle and the sphere of a radius about a point."""
+    if isinstance(obstacle, Sphere):
+        return capsule_from_sphere(p, p, obstacle, radius)
+    return point_from_plane(p, obstacle, radius)
+
+
 def capsule_from_sphere(a: ca.SX, b: ca.SX, sphere: Sphere, radius: float) -> ca.SX:
     """Return the clearance between a sphere and the capsule about the line from a to b.
 

@@ -17,11 +17,12 @@ from flexarm.sensors.model_outputs import Outputs, outputs
 from flexarm.sensors.places import coordinate_unit
 from flexarm.sensors.readings import sensor_readings
 from flexarm.sensors.sampling import Sampling
-from flexarm.sensors.sections import Accelerometer, Gyroscope, StarTracker, TipPosition, TipVelocity
+from flexarm.sensors.sections import Accelerometer, Clearance, Gyroscope, StarTracker, TipPosition, TipVelocity
 
 __all__ = [
     "Accelerometer",
     "CableTension",
+    "Clearance",
     "ContactForce",
     "Encoder",
     "Gyroscope",

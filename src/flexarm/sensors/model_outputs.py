@@ -14,14 +14,14 @@ from flexarm.model import Model, Sensor
 from flexarm.model.evaluation import Evaluation
 from flexarm.sensors.joints import Encoder, JointTorque, OfMotor, Tachometer
 from flexarm.sensors.links import CableTension, ContactForce, StrainGauge, TipDeflection
-from flexarm.sensors.sections import Gyroscope, StarTracker, TipPosition, TipVelocity
+from flexarm.sensors.sections import Clearance, Gyroscope, StarTracker, TipPosition, TipVelocity
 
 if TYPE_CHECKING:
     import casadi as ca
 
 
 OF_THE_STATE = (
-    *(CableTension, ContactForce, Encoder, Gyroscope, JointTorque, StarTracker, StrainGauge, Tachometer),
+    *(CableTension, Clearance, ContactForce, Encoder, Gyroscope, JointTorque, StarTracker, StrainGauge, Tachometer),
     *(TipDeflection, TipPosition, TipVelocity),
 )
 """Kinds of sensors that do not depend on qdd."""

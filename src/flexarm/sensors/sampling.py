@@ -36,4 +36,4 @@ class Sampling(Described):
 
     def described(self) -> str:
         """Text with everything on which the expression depends."""
-        return json.dumps({key: value for key, value in self if key not in Sampling.model_fields})
+        return json.dumps({key: value for key, value in self if key not in Sampling.model_fields}, default=dict)

@@ -1,4 +1,4 @@
-"""Sensors at the tip, at a section of a link, or on a free base: position, velocity, acceleration, attitude."""
+"""Sensors at the tip, a section of a link or a free base: position, clearance, velocity, acceleration, attitude."""
 
 from typing import Annotated, Any, ClassVar, Literal, final
 
@@ -6,9 +6,21 @@ import numpy as np
 from pydantic import BeforeValidator
 
 from flexarm import checks
-from flexarm.checks import SHARE, Fault, checked_instance, checked_list, checked_number, counted, number, refused, shown
+from flexarm.checks import (
+    NOT_NEGATIVE,
+    SHARE,
+    Fault,
+    checked_instance,
+    checked_list,
+    checked_number,
+    counted,
+    number,
+    refused,
+    shown,
+)
 from flexarm.description.arm import Arm
 from flexarm.description.joints import Telescope
+from flexarm.description.obstacles import checked_obstacle
 from flexarm.description.tree import BASE
 from flexarm.errors import DescriptionError
 from flexarm.model import signal
@@ -37,28 +49,11 @@ def _quaternion(value: object) -> tuple[float, ...]:
 Axes = Annotated[str, BeforeValidator(_axes)]
 
 
-class _OfSection(Sampling):
-    """A sensor at a section of a link, along some axes."""
+class _AtSection(Sampling):
+    """A sensor at a section of a link."""
 
     link: Annotated[str | None, checks.optional_text] = None
     at: Annotated[float, number("", SHARE)] = 1.0
-    axes: Axes = "xyz"
-    quantity: ClassVar[str]
-    """Text between the section and the axis in the name of a signal, such as "_velocity" in `tip_velocity_x`."""
-    unit: ClassVar[str]
-
-    def names(self, arm: Arm) -> tuple[str, ...]:
-        """Return `tip_x`, `tip_y`, `tip_z`; `base_x`, `upper_velocity_x`."""
-        where, _ = self.section(arm)
-        return tuple(f"{self.name or signal(f'{where}{self.quantity}')}_{axis}" for axis in self.axes)
-
-    def units(self, arm: Arm) -> tuple[str, ...]:
-        """Return the unit of every axis."""
-        return (self.unit,) * len(self.axes)
-
-    def _chosen(self, vector: list) -> list:
-        """Return the components along the axes of the sensor."""
-        return [vector["xyz".index(axis)] for axis in self.axes]
 
     def section(self, arm: Arm) -> tuple[str, int]:
         """Name of the section, and the index of its link, -1 for a free base."""
@@ -85,6 +80,36 @@ class _OfSection(Sampling):
 
         return station(chain, self.section(arm)[1], self.at, q, qd)
 
+    def position(self, arm: Arm, chain: Any, q: list, qd: list) -> list:
+        """Position of the section at a state, in the base frame, or in the world if the base is free."""
+        if self.link is None:
+            from flexarm.mechanics.dynamics import frames
+
+            return frames(chain, q)[-1].p
+        return self.station(arm, chain, q, qd).frame.p
+
+
+class _OfSection(_AtSection):
+    """A sensor at a section of a link, along some axes."""
+
+    axes: Axes = "xyz"
+    quantity: ClassVar[str]
+    """Text between the section and the axis in the name of a signal, such as "_velocity" in `tip_velocity_x`."""
+    unit: ClassVar[str]
+
+    def names(self, arm: Arm) -> tuple[str, ...]:
+        """Return `tip_x`, `tip_y`, `tip_z`; `base_x`, `upper_velocity_x`."""
+        where, _ = self.section(arm)
+        return tuple(f"{self.name or signal(f'{where}{self.quantity}')}_{axis}" for axis in self.axes)
+
+    def units(self, arm: Arm) -> tuple[str, ...]:
+        """Return the unit of every axis."""
+        return (self.unit,) * len(self.axes)
+
+    def _chosen(self, vector: list) -> list:
+        """Return the components along the axes of the sensor."""
+        return [vector["xyz".index(axis)] for axis in self.axes]
+
 
 @final
 class TipPosition(_OfSection):
@@ -108,13 +133,62 @@ class TipPosition(_OfSection):
 
     def expression(self, arm: Arm, chain: Any, q: list, qd: list, qdd: list) -> list:
         """Return the chosen components."""
-        if self.link is None:
-            from flexarm.mechanics.dynamics import frames
+        return self._chosen(self.position(arm, chain, q, qd))
 
-            p = frames(chain, q)[-1].p
-        else:
-            p = self.station(arm, chain, q, qd).frame.p
-        return self._chosen(p)
+
+def _one_obstacle(value: object) -> Any:
+    obstacle = checked_obstacle(value)
+    if obstacle.links is not None:
+        raise Fault("links", "does not apply to a sensor, which has one point; leave it out and give link")
+    return obstacle
+
+
+@final
+class Clearance(_AtSection):
+    """Distance of the arm's tip, or of a section of a link, from an obstacle [m], negative inside the obstacle.
+
+    `Predictive(outputs=[Clearance(...)], bounds=[[margin, inf]])` keeps the distance above a margin.
+
+    Parameters
+    ----------
+    obstacle : Sphere, Plane or table
+        A sphere {center, radius} or a plane {point, normal}, in the base frame, or in the world if the base is free;
+        see `flexarm.description.obstacles`.
+    link : str, optional
+        Default: the tip of the arm.
+    at : float
+        Station along the link, from 0 to 1 of its length; on a telescope, only 1.
+    radius : float
+        Radius of the arm at this point [m], which is subtracted from the distance; default 0.
+
+    Notes
+    -----
+    The distance from a plane is n'(p - p0) - radius. The distance from a sphere of radius R is |p - c| - R - radius. It
+    has no slope at the centre, so it is computed as sqrt(|p - c|^2 + b^2) - sqrt(R'^2 + b^2), with R' = R + radius
+    and b = 0.001 R'. This is exact at the surface, and outside the error is below 5e-7 R'.
+    """
+
+    type: Literal["clearance"] = "clearance"
+    obstacle: Annotated[Any, BeforeValidator(_one_obstacle)]
+    radius: Annotated[float, number("m", NOT_NEGATIVE)] = 0.0
+
+    def names(self, arm: Arm) -> tuple[str, ...]:
+        """Return one signal: `tip_clearance`, `upper_clearance`."""
+        where, _ = self.section(arm)
+        return (self.name or signal(f"{where}_clearance"),)
+
+    def units(self, arm: Arm) -> tuple[str, ...]:
+        """Return [m]."""
+        return ("m",)
+
+    def expression(self, arm: Arm, chain: Any, q: list, qd: list, qdd: list) -> list:
+        """Return the distance."""
+        import casadi as ca
+
+        from flexarm.mechanics.obstacles import point_clearance
+
+        p = ca.SX(ca.vertcat(*self.position(arm, chain, q, qd)))
+        return [point_clearance(p, self.obstacle, self.radius)]
 
 
 @final
