@@ -441,6 +441,7 @@ PARTICULAR = {
     "ScheduledLQR.bandwidth": lambda c: 5.0,
     "ScheduledLQR.points": lambda c: 3,
     "ScheduledLQR.until": lambda c: LEFT_OUT,
+    "Clearance.obstacle": lambda c: {"center": [0.1, 0.2, 3.0], "radius": 0.1},
     "Predictive.limit": lambda c: 50.0,
     "Predictive.rate_limit": lambda c: 1e4,
     "Predictive.deflection": lambda c: LEFT_OUT,

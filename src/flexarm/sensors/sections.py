@@ -80,7 +80,7 @@ class _AtSection(Sampling):
 
         return station(chain, self.section(arm)[1], self.at, q, qd)
 
-    def position(self, arm: Arm, chain: Any, q: list, qd: list) -> list:
+    def _position(self, arm: Arm, chain: Any, q: list, qd: list) -> list:
         """Position of the section at a state, in the base frame, or in the world if the base is free."""
         if self.link is None:
             from flexarm.mechanics.dynamics import frames
@@ -133,7 +133,7 @@ class TipPosition(_OfSection):
 
     def expression(self, arm: Arm, chain: Any, q: list, qd: list, qdd: list) -> list:
         """Return the chosen components."""
-        return self._chosen(self.position(arm, chain, q, qd))
+        return self._chosen(self._position(arm, chain, q, qd))
 
 
 def _one_obstacle(value: object) -> Any:
@@ -187,7 +187,7 @@ class Clearance(_AtSection):
 
         from flexarm.mechanics.obstacles import point_clearance
 
-        p = ca.SX(ca.vertcat(*self.position(arm, chain, q, qd)))
+        p = ca.SX(ca.vertcat(*self._position(arm, chain, q, qd)))
         return [point_clearance(p, self.obstacle, self.radius)]
 
 
