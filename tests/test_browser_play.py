@@ -7,7 +7,8 @@ import pytest
 from browser import LAPTOP, PHONE, SETTLED, until
 
 import flexarm as fa
-from flexarm.pictures.play import played
+from flexarm.pictures.live import KD_STOPS, KP_STOPS
+from flexarm.pictures.play import _live, played
 
 HOSTILE = '<img src=x onerror="alert(1)"></script><script>alert(2)</script>'
 NAME = "<svg/onload=alert(3)>"  # a link's has no spaces
@@ -16,6 +17,11 @@ NAME = "<svg/onload=alert(3)>"  # a link's has no spaces
 @functools.cache
 def page_of(name):
     return played(name).html
+
+
+@functools.cache
+def alive(name):
+    return _live(name)[2]
 
 
 @functools.cache
@@ -188,6 +194,32 @@ def test_controllers_and_their_gains(opened):
     before = value(tab, "live.Kp[0]")
     slid(tab, "Stiffness Kp", 1.0)
     assert value(tab, "live.Kp[0]") == pytest.approx(16 * before)
+
+
+def test_the_shaper_is_chosen(opened):
+    """The impulses are those of Python, and the page names the shaper and its duration."""
+    tab = started(opened(page_of("subudhi-morris")))
+    choice = tab.get_by_label("Shaper", exact=True)
+    assert not choice.is_visible()
+    tab.get_by_label("Controller", exact=True).select_option("shaped")
+    assert choice.input_value() == "zvd"
+    designs, place = alive("subudhi-morris").shapers, KP_STOPS.index(1.0) * len(KD_STOPS) + KD_STOPS.index(1.0)
+    for kind, label in (("mzv", "MZV"), ("um-zv", "UM-ZV"), ("ei", "EI")):
+        choice.select_option(label=label)
+        expected = designs[kind][place]
+        assert value(tab, "[...live.shaper.times]") == list(expected.times)
+        assert value(tab, "[...live.shaper.amplitudes]") == list(expected.amplitudes)
+        text = tab.locator("p", has_text="splits the reference").text_content()
+        name, _, duration = text.replace(",", "").partition(
+            f" splits the reference into {len(expected.times)} parts over "
+        )
+        assert name == label and float(duration.split()[0]) == pytest.approx(expected.duration, rel=0.01)
+        assert duration.split()[1] == "s"
+    choice.select_option("three-hump-ei")
+    assert value(tab, "live.shaper") is None and "damping_ratio is 0.26" in designs["three-hump-ei"][place]
+    assert tab.locator("p", has_text="no such shaper. EI: damping_ratio is 0.26").is_visible()
+    tab.get_by_label("Controller", exact=True).select_option("pd")
+    assert not choice.is_visible()
 
 
 def test_pause_and_reset(opened):

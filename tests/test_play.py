@@ -4,6 +4,7 @@ import functools
 import json
 import math
 
+import casadi as ca
 import numpy as np
 import pytest
 from alive import made, run
@@ -13,11 +14,14 @@ import flexarm as fa
 from flexarm.closed_forms.formats.javascript import javascript
 from flexarm.control import LQR, Composite, JointPD
 from flexarm.control.equilibrium import equilibrium
+from flexarm.control.shaping import controlled_vibrations
 from flexarm.control.timescales import time_scales
 from flexarm.errors import DescriptionError
 from flexarm.pictures import live as live_module
 from flexarm.pictures.live import COARSE, KD_STOPS, KP_STOPS, LONGEST_STEP, Live
 from flexarm.pictures.play import _live, numbers, play
+from flexarm.trajectory.reference import reference_values
+from flexarm.trajectory.shapers import KINDS
 
 SAME = 1e-9  # of the largest coordinate: the same method and step, rounded in another order over thousands of steps
 
@@ -279,44 +283,81 @@ def test_the_way_to_a_target(tmp_path):
     assert (r[:, 0].min() >= -0.8 - 2 * h * v[0]) and r[:, 0].max() > 0.02
 
 
+class Led:
+    """A reference through points at multiples of a step, with a constant rate between them."""
+
+    def __init__(self, step, points):
+        self.step, self.points = step, points
+
+    def expression(self, t):
+        times = (self.step * np.arange(len(self.points))).tolist()
+        return [ca.pw_lin(t, [*times, 1e3], [*x, x[-1]]) for x in self.points.T.tolist()]
+
+    def described(self):
+        return "the reference of a live page"
+
+
 @needs_node
-def test_the_shaped_reference_is_the_packages(tmp_path):
-    """Parts of the reference, delayed: as `shaped` makes of the same motion, times rounded to steps."""
+def test_the_shaped_reference_of_each_shaper_is_the_packages(tmp_path):
+    """The page adds the delayed parts as `shaped` does, also where a delay ends within a step; rates are slopes."""
     live = alive("subudhi-morris")
-    script = """
+    step = 0.0437
+    script = f"""
+        given.step = {step};
         live.use("shaped");
-        live.aim([0.5, 0.3]);
-        const rows = [];
-        for (let i = 0; i < 4 / given.step; i++) {
-            live.lead();
-            rows.push([...live.r, ...live.reference[0], ...live.reference[1]]);
-        }
-        return [rows, live.shaper];
+        live.gains(given.kp + 1, given.kd - 2);
+        return Object.keys(given.shapers).map((kind) => {{
+            live.reset();
+            live.shape(kind);
+            live.aim([0.5, 0.3]);
+            const rows = [];
+            for (let i = 0; i < 8 / given.step; i++) {{
+                live.lead();
+                rows.push([...live.r, ...live.reference[0], ...live.reference[1]]);
+            }}
+            return [kind, live.shaper, live.unshaped, rows];
+        }});
     """
-    rows, shaper = run(live, script, tmp_path)
-    rows = np.array(rows)
-    plain, found, rates = rows[:, :2], rows[:, 2:4], rows[:, 4:]
-    t = live.step * np.arange(1, len(rows) + 1)
-    expected = sum(
-        A * np.stack([np.interp(t - delay, t, x, left=live.q[0]) for x in plain.T], axis=1)
-        for A, delay in zip(shaper["amplitudes"], shaper["times"], strict=True)
-    )
-    speed = live.path[1].max()
-    assert found == pytest.approx(expected, abs=live.step * speed)
-    assert found[-1] == pytest.approx([0.5, 0.3], abs=1e-12)
-    assert np.diff(found, axis=0) == pytest.approx(live.step * rates[1:], abs=4 * live.path[0].max() * live.step**2)
-    assert sum(shaper["amplitudes"]) == pytest.approx(1.0)
+    found = run(live, script, tmp_path)
+    assert [kind for kind, *_ in found] == [*KINDS]
+    start = live.led.at(live.q)
+    for kind, impulses, why, rows in found:
+        plain, shaped, rates = np.split(np.vstack([np.r_[start, start, 0 * start], rows]), 3, axis=1)
+        shaper = fa.trajectory.Shaper(**impulses)
+        reference = fa.trajectory.shaped(Led(step, plain), shaper)
+        expected = reference_values(reference, step * np.arange(len(plain)))
+        assert why == "" and np.abs(shaped - plain).max() > 0.01
+        np.testing.assert_allclose(shaped, expected, rtol=0, atol=1e-12, err_msg=kind)
+        assert shaped[-1] == pytest.approx([0.5, 0.3], abs=1e-12)
+        moving = slice(0, np.flatnonzero(np.diff(plain, axis=0).all(axis=1))[-1])  # at its end the reference jumps
+        np.testing.assert_allclose(np.diff(shaped, axis=0)[moving], step * rates[1:][moving], rtol=0, atol=1e-12)
 
 
 def test_shapers_are_those_of_the_loop():
-    """For each pair of gains: zero vibration for the slow modes that the loop leaves."""
+    """For each pair of gains and each kind: that of `design_shaper` for the slow modes that the loop leaves."""
     live = alive("subudhi-morris")
-    shapers = live.shapers()
-    assert len(shapers) == len(KP_STOPS) * len(KD_STOPS)
-    usual = shapers[KP_STOPS.index(1.0) * len(KD_STOPS) + KD_STOPS.index(1.0)]
-    controller = JointPD(tuple(live.target.tolist()), live.Kp, live.Kd)
-    expected = fa.design_shaper(live.plain, kind="zvd", modes=1, controller=controller)
-    assert usual.times[:3] == pytest.approx(expected.times) or expected.times[-1] in usual.times
+    shapers = live.shapers
+    assert [*shapers] == [*KINDS] and {len(each) for each in shapers.values()} == {len(KP_STOPS) * len(KD_STOPS)}
+    target = tuple(live.target.tolist())
+    for kp, kd in ((2.0, 0.25), (16.0, 1.0)):
+        place = KP_STOPS.index(kp) * len(KD_STOPS) + KD_STOPS.index(kd)
+        controller = JointPD(target, kp * live.Kp, kd * live.Kd)
+        omega, zeta = controlled_vibrations(live.plain, controller)
+        assert zeta[:2].max() < 0.2 and omega[1] > 1.2 * omega[0]
+        for kind, designs in shapers.items():
+            expected = fa.design_shaper(live.plain, kind=kind, modes=2, controller=controller)
+            np.testing.assert_allclose(designs[place].times, expected.times, rtol=1e-9)
+            np.testing.assert_allclose(designs[place].amplitudes, expected.amplitudes, rtol=1e-9)
+
+
+def test_the_page_says_why_a_mode_has_no_shaper():
+    assert "from 0 to 0.3" in live_module._shaper("two-hump-ei", [(5.0, 0.35)])
+    assert live_module._shaper("zvd", []) == ""
+    assert live_module._shaper("zvd", "the closed loop is unstable") == "the closed loop is unstable"
+    shapers = numbers(alive("subudhi-morris"), [])["shapers"]
+    assert [shapers[kind]["label"] for kind in ("zvd", "two-hump-ei", "um-zv")] == ["ZVD", "Two-hump EI", "UM-ZV"]
+    reasons = {design for each in shapers.values() for design in each["designs"] if isinstance(design, str)}
+    assert reasons and all("damping_ratio" in why for why in reasons)
 
 
 @needs_node

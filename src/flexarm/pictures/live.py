@@ -34,7 +34,8 @@ from flexarm.native.program import operations
 from flexarm.pictures.drawing import drawing_program
 from flexarm.pictures.playable import unplayable
 from flexarm.pictures.targets import Targets, ToTargets, targets
-from flexarm.trajectory import ZVD, Shaper
+from flexarm.trajectory import Shaper
+from flexarm.trajectory.shapers import KINDS
 
 STIFF = ("EI", "GJ", "EA", "stiffness")
 """Fields of links that the stiffness slider multiplies."""
@@ -79,6 +80,9 @@ SETTLED = 0.005
 
 WELL_DAMPED = 0.4
 """Damping ratio above which a mode needs no shaper."""
+
+TOLERANCE = 0.05
+"""Residual that the EI shapers tolerate, as in `design_shaper`."""
 
 
 @final
@@ -270,12 +274,17 @@ class Live:
             found[omega] = np.hstack([facts["K_p"], facts["K_d"]])
         return found, why
 
-    def shapers(self) -> list[Shaper | None]:
-        """Return a shaper of the slowest vibrations, or None, for each pair of stops of Kp and Kd (Kd varies
-        fastest)."""
-        return [self._shaper(kp, kd) for kp in KP_STOPS for kd in KD_STOPS]
+    @cached_property
+    def shapers(self) -> dict[str, list[Shaper | str]]:
+        """Shapers of the slowest vibrations by kind, for each pair of stops of Kp and Kd (Kd varies fastest).
 
-    def _shaper(self, kp: float, kd: float) -> Shaper | None:
+        Instead of a shaper there is the reason why there is none, or "" if no slow mode swings.
+        """
+        slow = [self._swinging(kp, kd) for kp in KP_STOPS for kd in KD_STOPS]
+        return {kind: [_shaper(kind, modes) for modes in slow] for kind in KINDS}
+
+    def _swinging(self, kp: float, kd: float) -> list[tuple[float, float]] | str:
+        """Return frequency and damping ratio of up to two vibrations under joint PD, or the reason why there are none."""
         target = tuple(self.target.tolist())
         try:
             if self.arm.free:  # it falls with everything on it, so that there is no weight to carry
@@ -283,13 +292,10 @@ class Live:
                 omega, zeta = controlled_vibrations(self.plain, controller, self.led.standing(self.target))
             else:
                 omega, zeta = controlled_vibrations(self.plain, JointPD(target, kp * self.Kp, kd * self.Kd))
-        except FlexarmError:
-            return None
+        except FlexarmError as error:
+            return str(error).removeprefix("shaper: ")
         slow = [(w, z) for w, z in zip(omega.tolist(), zeta.tolist(), strict=True) if z < WELL_DAMPED]
-        if not slow:
-            return None
-        second = [each for each in slow if each[0] > 1.2 * slow[0][0]][:1]
-        return math.prod((ZVD(*each) for each in second), start=ZVD(*slow[0]))
+        return slow[:1] + [each for each in slow if each[0] > 1.2 * slow[0][0]][:1]
 
     @property
     def push(self) -> float:
@@ -562,6 +568,16 @@ class Live:
         model = self.model
         dense = {key: ca.cse(ca.densify(ca.SX(x))) for key, x in results.items()}
         return Program(name, f"{model.arm.name}: {name}", model.over_parameters(name, given, dense), model.varied)
+
+
+def _shaper(kind: str, modes: list[tuple[float, float]] | str) -> Shaper | str:
+    """Return the product of a shaper for each mode, or the reason why there is none."""
+    if isinstance(modes, str) or not modes:
+        return modes or ""
+    try:
+        return math.prod((KINDS[kind](*each, TOLERANCE) for each in modes[1:]), start=KINDS[kind](*modes[0], TOLERANCE))
+    except FlexarmError as error:
+        return str(error)
 
 
 def _plain(name: str, title: str, given: dict[str, Any], results: dict[str, Any]) -> Program:

@@ -30,6 +30,7 @@ from flexarm.quaternions import turn
 from flexarm.scenario import Scenario, bundled_scenarios, load_scenario
 from flexarm.scenario.tables import state
 from flexarm.simulation.butcher import RK4
+from flexarm.trajectory import Shaper
 
 SCRIPTS = ("view.css", "play.css", "controls.js", "live.js", "strips.js", "play.js")
 
@@ -186,6 +187,16 @@ def _composite(live: Live) -> dict[str, Any] | None:
     return {"stops": stops, "usual": usual, "K": [K.ravel() for K in designs.values()], "calm": live.calm}
 
 
+def _impulses(shaper: Shaper) -> dict[str, Array]:
+    return {"times": np.array(shaper.times), "amplitudes": np.array(shaper.amplitudes)}
+
+
+def _label(kind: str) -> str:
+    """Return the label of a kind of shaper: "ZVD", "Two-hump EI"."""
+    *humps, name = kind.split("-hump-")
+    return "".join(f"{count.capitalize()}-hump " for count in humps) + name.upper()
+
+
 def numbers(live: Live, programs: Sequence[Program]) -> dict[str, Any]:
     """Return the data of the page's simulation, see assets/live.js. `checks` has values for a test of its programs."""
     model, arm, led = live.model, live.arm, live.led
@@ -232,10 +243,10 @@ def numbers(live: Live, programs: Sequence[Program]) -> dict[str, Any]:
         "kdStops": list(KD_STOPS),
         "kp": KP_STOPS.index(1.0),
         "kd": KD_STOPS.index(1.0),
-        "shapers": [
-            None if x is None else {"times": np.array(x.times), "amplitudes": np.array(x.amplitudes)}
-            for x in live.shapers()
-        ],
+        "shapers": {
+            kind: {"label": _label(kind), "designs": [x if isinstance(x, str) else _impulses(x) for x in designs]}
+            for kind, designs in live.shapers.items()
+        },
         "lqr": {
             "stops": [factor * live.pace for factor in BANDWIDTHS],
             "usual": BANDWIDTHS.index(1.0),

@@ -50,6 +50,7 @@ flexarm.Live = class {
     this.every = Math.max(1, Math.floor(flexarm.Live.WATCHED / given.step)); // steps between two looks at the tip
     this.eased = new Float64Array(m); // gravity torque that is subtracted where it is not wanted
     this.standing = { x: new Float64Array(n), u: new Float64Array(m), goal: new Float64Array(m), stale: true };
+    this.shaping = "zvd"; // kind of the shaper
     this.gains(given.kp, given.kd);
     this.designs = { lqr: given.lqr, composite: given.composite };
     this.places = { lqr: given.lqr?.usual, composite: given.composite?.usual };
@@ -129,7 +130,15 @@ flexarm.Live = class {
     [this.kp, this.kd] = [kp, kd];
     this.Kp = given.Kp.map((x) => x * given.kpStops[kp]);
     this.Kd = given.Kd.map((x) => x * given.kdStops[kd]);
-    this.shaper = given.shapers[kp * given.kdStops.length + kd];
+    this.shape();
+  }
+
+  /** Sets the kind of the shaper, "zv", "zvd" and so on. Its impulses from Python are those for the present gains. */
+  shape(kind = this.shaping) {
+    this.shaping = kind;
+    const design = this.given.shapers[kind].designs[this.kp * this.given.kdStops.length + this.kd];
+    this.shaper = design.times ? design : null;
+    this.unshaped = this.shaper ? "" : design; // the reason why there is no shaper, or "" if no slow mode swings
     this.forgetPath();
   }
 
@@ -219,6 +228,8 @@ flexarm.Live = class {
   /** Advances the reference by a step: full acceleration, constant speed, full deceleration. */
   lead() {
     const { m, step: h, acceleration, speed } = this.given;
+    const shaped = this.controller === "shaped" && this.shaper;
+    if (shaped && !this.path) this.startPath();
     const calm = this.controller === "composite" ? this.designs.composite.calm : 1; // it follows all of the acceleration
     for (let j = 0; j < m; j++) {
       const a = acceleration[j] * this.pace * calm;
@@ -235,35 +246,44 @@ flexarm.Live = class {
       this.r[j] += h * this.rd[j];
       this.rdd[j] = (this.rd[j] - before) / h;
     }
-    if (this.controller === "shaped" && this.shaper) this.remember();
+    if (shaped) this.remember();
   }
 
   forgetPath() {
     this.path = null;
   }
 
-  /** Stores the reference for the longest delay of the shaper, in a ring of r and rd. */
-  remember() {
+  /** Starts the ring of r and rd for the longest delay of the shaper. Until now the reference was constant. */
+  startPath() {
     const { m, step: h } = this.given;
     const { times } = this.shaper;
-    if (!this.path) {
-      const length = Math.ceil(times[times.length - 1] / h) + 2;
-      this.path = { length, r: new Float64Array(length * m), rd: new Float64Array(length * m), now: 0 };
-      for (let k = 0; k < length; k++) this.path.r.set(this.r, k * m); // before the start it was constant
-      this.delays = Array.from(times, (t) => Math.round(t / h));
-    }
+    const length = Math.ceil(times[times.length - 1] / h) + 2;
+    this.path = { length, r: new Float64Array(length * m), rd: new Float64Array(length * m), now: 0 };
+    for (let k = 0; k < length; k++) this.path.r.set(this.r, k * m);
+    this.delays = Array.from(times, (t) => [Math.floor(t / h), t / h - Math.floor(t / h)]);
+  }
+
+  /**
+   * Stores the reference in the ring, and adds its delayed parts.
+   *
+   * The reference has a constant rate within a step. A part whose delay ends within a step is therefore interpolated
+   * between two entries of the ring, without error, and its rate is the mean rate of the part during the step.
+   */
+  remember() {
+    const { m } = this.given;
     const { path } = this;
     path.now = (path.now + 1) % path.length;
     path.r.set(this.r, path.now * m);
     path.rd.set(this.rd, path.now * m);
     this.rShaped.fill(0);
     this.rdShaped.fill(0);
-    this.delays.forEach((delay, i) => {
+    this.delays.forEach(([delay, part], i) => {
       const at = ((path.now - delay + path.length) % path.length) * m;
+      const before = ((path.now - delay - 1 + path.length) % path.length) * m;
       const A = this.shaper.amplitudes[i];
       for (let j = 0; j < m; j++) {
-        this.rShaped[j] += A * path.r[at + j];
-        this.rdShaped[j] += A * path.rd[at + j];
+        this.rShaped[j] += A * ((1 - part) * path.r[at + j] + part * path.r[before + j]);
+        this.rdShaped[j] += A * ((1 - part) * path.rd[at + j] + part * path.rd[before + j]);
       }
     });
   }

@@ -131,6 +131,8 @@ flexarm.Play = class {
     const kinds = Object.fromEntries(Object.entries(Play.CONTROLLERS).filter(([key]) => designs[key] !== null));
     if (this.wheeled) kinds.pd = "PD of joints and base";
     this.chosen = new flexarm.Choice("Controller", kinds, "pd", (x) => this.use(x));
+    const shapers = Object.fromEntries(Object.entries(live.shapers).map(([kind, { label }]) => [kind, label]));
+    this.shaper = new flexarm.Choice("Shaper", shapers, this.live.shaping, (x) => this.shape(x), "Input shaper of the reference");
     const times = (stops) => (i) => `${flexarm.number(stops[Math.round(i)])}\u00d7`;
     const stops = (list, at) => ({ min: 0, max: list.length - 1, step: 1, value: at });
     this.kp = new Slider("Stiffness Kp", stops(live.kpStops, live.kp), times(live.kpStops), () => this.tune());
@@ -145,7 +147,7 @@ flexarm.Play = class {
     this.word = flexarm.element("p");
     const weighs = live.sliders.some((slider) => slider.key === "gravity");
     const known = live.base ? [] : [...(weighs ? [this.carry] : []), this.informed]; // a free base carries no weight
-    return this.group("Controller", this.chosen, this.kp, this.kd, this.bandwidth, ...known, this.word);
+    return this.group("Controller", this.chosen, this.shaper, this.kp, this.kd, this.bandwidth, ...known, this.word);
   }
 
   /** Creates the sliders of the arm's parameters. */
@@ -249,6 +251,11 @@ flexarm.Play = class {
     this.show();
   }
 
+  shape(kind) {
+    this.live.shape(kind);
+    this.show();
+  }
+
   tune() {
     this.live.gains(Math.round(this.kp.value), Math.round(this.kd.value));
     this.show();
@@ -264,10 +271,11 @@ flexarm.Play = class {
 
   /** Shows the controls of the chosen controller, and a note on it. */
   show() {
-    const { controller, shaper, designs, places } = this.live;
+    const { controller, shaper, shaping, unshaped, designs, places } = this.live;
     const pd = controller === "pd" || controller === "shaped";
     const design = designs[controller];
     for (const each of [this.kp, this.kd, this.carry]) each.object.hidden = !pd;
+    this.shaper.object.hidden = controller !== "shaped";
     this.bandwidth.object.hidden = !design;
     if (design) this.bandwidth.range(design.stops.length - 1, places[controller]);
     this.informed.object.hidden = controller === "none";
@@ -278,8 +286,10 @@ flexarm.Play = class {
         ? "Torques by the errors of joints and base and their rates; a wheel's turns the base."
         : "Torques by the errors of the joints and their rates.",
       shaped: shaper
-        ? `The reference is split into ${times.length} parts over ${flexarm.number(times[times.length - 1], "s")}, so that the slow modes of the arm as described come to rest.`
-        : "With these gains no slow mode swings: the reference stays as it is.",
+        ? `${this.data.live.shapers[shaping].label} splits the reference into ${times.length} parts over ${flexarm.number(times[times.length - 1], "s")}, so that the slow modes of the arm as described come to rest.`
+        : unshaped
+          ? `The reference stays as it is, because there is no such shaper. ${unshaped}`
+          : "With these gains no slow mode swings: the reference stays as it is.",
       composite: "Computed torque of the rigid arm for the joints, and optimal damping of the vibrations, designed for the arm as described at its first target.",
       lqr: "Torques by all coordinates and their rates, designed for the arm as described about its first target.",
     }[controller];
