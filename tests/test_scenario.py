@@ -7,6 +7,7 @@ import pytest
 
 import flexarm as fa
 from flexarm import trajectory
+from flexarm.errors import DescriptionError
 from flexarm.scenario import BangBangInput, ConstantInput, CycloidalMotion, PiecewiseInput, Solver, TableInput
 from flexarm.scenario.motions import ShaperTable
 from flexarm.trajectory.shapers import KINDS
@@ -505,6 +506,43 @@ def test_an_arm_that_is_wrong_or_missing_is_named_too(file, tmp_path):
     with pytest.raises(fa.DescriptionError) as caught:
         fa.load_scenario(path)
     assert str(caught.value).startswith(f"{path}: arm: {tmp_path / 'arm.toml'}: link 'a': mass is -2.0 kg")
+
+
+PD = "[controller]\ntype = 'joint-pd'\nKd = 2.0\nperiod = 0.01\n"
+BAD_CONTROLLERS = {
+    "when it is created": ("Kp = 1.0\nnominal = 'nobody'\n", "controller: unknown arm 'nobody'; "),
+    "when it starts": ("Kp = [1.0, 2.0, 3.0]\n", "JointPD: Kp has shape (3,); it must be one number, a list of 2 "),
+    "when its samples start": ("Kp = 1.0\nlimit = [1.0, 2.0, 3.0]\n", "limit is [1.0, 2.0, 3.0]; it must be one "),
+}
+
+
+@pytest.mark.parametrize("bad", BAD_CONTROLLERS)
+@pytest.mark.parametrize("replaced", [{}, {"samples": 12}])
+def test_errors_of_a_controller_name_the_file_once(bad, replaced, file, tmp_path, model):
+    """Each use of the scenario does: runs, exports and studies, also of a copy with other fields."""
+    fields, message = BAD_CONTROLLERS[bad]
+    path = file(HEAD + QUINTIC + PD + fields)
+    scenario = fa.load_scenario(path).replace(**replaced)
+    uses = [
+        lambda: scenario.run(model, progress=False),
+        lambda: fa.export_controller(scenario, tmp_path / "board", model),
+    ]
+    texts = []
+    for use in uses:
+        with pytest.raises(DescriptionError) as caught:
+            use()
+        texts.append(str(caught.value))
+    found = fa.study(scenario, {"payload.mass": [0.1, 0.2]}, "grid", executor=1, progress=False)
+    texts += [text.removeprefix("DescriptionError: ") for text in found.status.values.tolist()]  # a lost chunk
+    assert [text[: len(f"{path}: {message}")] for text in texts] == 4 * [f"{path}: {message}"]
+    assert all("\n" not in text and text.count(str(path)) == 1 for text in texts)
+
+
+def test_a_controller_from_python_names_no_file(file, model):
+    path = file(HEAD + QUINTIC + PD + "Kp = 1.0\n")
+    table = {"type": "joint-pd", "Kp": [1.0, 2.0, 3.0], "Kd": 2.0}
+    with pytest.raises(DescriptionError, match=r"^JointPD: Kp has shape \(3,\)"):
+        fa.load_scenario(path).replace(controller=table).run(model, progress=False)
 
 
 def test_unknown_and_missing_scenarios(tmp_path):

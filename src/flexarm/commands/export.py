@@ -254,7 +254,8 @@ def _loop(scenario: "Scenario", model: "Model", period: float | None) -> "tuple[
         raise DescriptionError(f"{where}: the controller is continuous; give a sampling period, such as --period 0.001")
     else:
         loop = Sampled(loop, period)
-    q0, qd0 = initial(model, loop.feedback(model).begins)
+    with scenario.errors_named():
+        q0, qd0 = initial(model, loop.feedback(model).begins)
     begins = {"q0": q0, "qd0": qd0}
     return loop, {name: value if given[name] is None else given[name] for name, value in begins.items()}
 

@@ -73,7 +73,9 @@ def _motion(scenario: "Scenario", model: "Model") -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnstableStart)  # this command reports instability itself
         try:
-            return simulate(model, **scenario.arguments(model) | {"save": save})
+            arguments = scenario.arguments(model) | {"save": save}
+            with scenario.errors_named():
+                return simulate(model, **arguments)
         except SimulationError as error:
             return error.result
 

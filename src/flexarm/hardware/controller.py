@@ -1,6 +1,7 @@
 """Export of a controller, or of the controller of a scenario, as C for its board."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -83,8 +84,10 @@ def export_controller(
         the CMakeLists.txt or package.xml of another project, or if a file cannot be written. No file is written then.
     """
     folder = Path(checked_path(path))
-    loop, arm = loop_of(WHERE, controller, model, period)
-    found = board(loop, arm, sensors=sensors, scale=scale, safe=safe, misses=misses, jitter=jitter, real=real)
+    loop, arm, place = loop_of(WHERE, controller, model, period)
+    found = board(
+        loop, arm, place=place, sensors=sensors, scale=scale, safe=safe, misses=misses, jitter=jitter, real=real
+    )
     with refused(WHERE):
         for each in checked_names(targets, "a list of names", "targets"):
             if each not in TARGETS:
@@ -97,8 +100,11 @@ def export_controller(
 
 def loop_of(
     where: str, controller: Any, model: Model | None = None, period: float | None = None
-) -> tuple[Sampled, Model]:
-    """Return the sampled controller and the model of a controller or a scenario. Raises `DescriptionError`."""
+) -> tuple[Sampled, Model, AbstractContextManager[None]]:
+    """Return the sampled controller and the model of a controller or a scenario. Raises `DescriptionError`.
+
+    The third result is a context in which errors of the controller name the scenario's file.
+    """
     with refused(where):
         if period is not None:
             checked_number(period, "s", POSITIVE, "period")
@@ -111,7 +117,7 @@ def loop_of(
             )
         if period is not None:
             raise DescriptionError(f"{where}: period is given, but the Sampled has one; leave it out")
-        return controller, model
+        return controller, model, nullcontext()
     if not isinstance(controller, Scenario | str | PathLike):
         must = "it must be a Sampled, a Scenario, or the name or path of a scenario"
         raise DescriptionError(f"{where}: controller is {what_it_is(controller)}; {must}")
@@ -125,7 +131,7 @@ def loop_of(
     if isinstance(loop, Sampled):
         if period is not None:
             raise DescriptionError(f"{where}: period: {named} has a period already, {loop.period:g} s; change it there")
-        return loop, model
+        return loop, model, scenario.errors_named()
     if period is None:
         raise DescriptionError(f"{where}: {named}: the controller is continuous; give a sampling period, such as 0.001")
-    return Sampled(loop, period), model
+    return Sampled(loop, period), model, scenario.errors_named()

@@ -174,7 +174,7 @@ def run_in_real_time(
     scenario = None
     if not isinstance(controller, Sampled):
         scenario = load_scenario(controller) if isinstance(controller, str | PathLike) else controller
-    loop, arm = loop_of(WHERE, controller if scenario is None else scenario, model, period)
+    loop, arm, place = loop_of(WHERE, controller if scenario is None else scenario, model, period)
     given = scenario.arguments(arm) if scenario is not None else {"q0": None, "qd0": None, "until": None}
     until = given["until"] if until is None else until
     if until is None:
@@ -189,7 +189,7 @@ def run_in_real_time(
         own = None if program is None else _checked_program(program)
     if (compiler := build.compiler()) is None:
         raise DescriptionError(f"{WHERE}: no C compiler is installed; install {choices(*build.COMPILERS)}")
-    found = board(loop, arm, misses=misses, where=WHERE)
+    found = board(loop, arm, misses=misses, where=WHERE, place=place)
     start = initial(arm, found.feedback.law.reference)
     q, qd = (
         first if first is not None else (of_scenario if of_scenario is not None else usual)

@@ -284,7 +284,7 @@ class Live:
         return {kind: [_shaper(kind, modes) for modes in slow] for kind in KINDS}
 
     def _swinging(self, kp: float, kd: float) -> list[tuple[float, float]] | str:
-        """Return frequency and damping ratio of up to two vibrations under joint PD, or the reason why there are none."""
+        """Return frequency and damping ratio of up to two slow vibrations, or the reason why there are none."""
         target = tuple(self.target.tolist())
         try:
             if self.arm.free:  # it falls with everything on it, so that there is no weight to carry

@@ -109,7 +109,9 @@ def _live(what: Any) -> tuple[str, str, Live]:
         led = targets(Model(arm))
         given = state("initial.q", what.initial.q, arm.coordinates, arm.rest)
         q = np.array(arm.rest if given is None else given)
-        return what.name, what.description, Live(arm, q, _target(what, led, q), _gains(what, led))
+        with what.errors_named():
+            target, gains = _target(what, led, q), _gains(what, led)
+        return what.name, what.description, Live(arm, q, target, gains)
     with refused("play"):
         raise Fault("", f"the object to play is {shown(what)}; it must be an Arm, a Model, a Scenario or a name")
 

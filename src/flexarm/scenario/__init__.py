@@ -1,5 +1,6 @@
 """Scenarios: an arm, its input or controller, the duration, and the integration, from Python or from a TOML file."""
 
+from contextlib import AbstractContextManager, nullcontext
 from os import PathLike
 from typing import TYPE_CHECKING, Annotated, Any, Self, final
 
@@ -281,6 +282,14 @@ class Scenario(Described):
     def arguments(self, model: Model) -> dict[str, Any]:
         """Return the arguments of `simulate` except the model and the sensitivities."""
         _check_model(model)
+        with self.errors_named():
+            return self._arguments(model)
+
+    def errors_named(self) -> AbstractContextManager[None]:
+        """Return a context in which errors of the controller name its file, if it comes from one."""
+        return nullcontext() if self.controller is None else self.controller.errors_named()
+
+    def _arguments(self, model: Model) -> dict[str, Any]:
         self.check(model.arm)
         reference = self.motion(model)
         return {
@@ -300,7 +309,9 @@ class Scenario(Described):
     def run(self, model: Model | None = None, progress: Progress | bool = True) -> "Dataset":
         """Simulate the scenario, see `simulate`. The result has the name of the scenario."""
         model = self.model() if model is None else model
-        return simulate(model, progress=progress, sensitivities=self.sensitivities or None, **self.arguments(model))
+        arguments = self.arguments(model)
+        with self.errors_named():
+            return simulate(model, progress=progress, sensitivities=self.sensitivities or None, **arguments)
 
 
 def _check_model(model: object) -> None:
@@ -327,4 +338,6 @@ def load_scenario(name_or_path: str | PathLike[str]) -> Scenario:
     with errors_in(printable(given), "Scenario"):
         scenario = Scenario(**table)
         scenario.check(scenario.loaded_arm())
+    if scenario.controller is not None:
+        scenario.controller.file = printable(given)
     return scenario

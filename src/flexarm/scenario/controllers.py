@@ -2,9 +2,10 @@
 
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from importlib import import_module  # noqa: TID251  (names of the package's own)
-from typing import Annotated, Any
+from typing import Annotated, Any, final
 
 from pydantic import BeforeValidator
 
@@ -20,6 +21,25 @@ ADDED = {"integral": "Integral", "strain_rate": "StrainRate", "disturbance_obser
 """Tables in a controller's table, with the classes that they add around the controller."""
 FOLLOWING = ("rigid-inverse-dynamics", "optimal-torques")
 """Inputs that follow the reference."""
+
+
+@final
+class ControllerFields(dict[str, Any]):
+    """Fields of a controller.
+
+    Attributes
+    ----------
+    file : str
+        Name of the file that they come from, for messages; "" without a file.
+    """
+
+    file: str = ""
+
+    @contextmanager
+    def errors_named(self) -> Iterator[None]:
+        """Add the name of the file, if there is one, to errors of the description that arise within the block."""
+        with errors_in(self.file) if self.file else nullcontext():
+            yield
 
 
 def _control() -> Any:
@@ -89,7 +109,10 @@ def _checked(value: object) -> Any:
             if not isinstance(value[key], Mapping):
                 raise Fault(key, f"is {shown(value[key])}; it must be a table")
             _check_keys(value[key], getattr(_control(), kind), ("controller",), (), f"{key}.")
-    return dict(value)
+    checked = ControllerFields(value)
+    if isinstance(value, ControllerFields):
+        checked.file = value.file
+    return checked
 
 
 def _inside(value: Mapping) -> Iterator[tuple[str, Callable[[Any], Any], Any]]:

@@ -152,10 +152,11 @@ class ScenarioTask:
                 pass  # one of them cannot be computed; each reports its own error
         for i, (each, arguments) in asked.items():
             try:
-                if one_design:
-                    simulated(rows, model, {i: each}, arguments)
-                else:
-                    rows.put(i, simulate(each, progress=False, **arguments))
+                with self._at(samples, i).errors_named():
+                    if one_design:
+                        simulated(rows, model, {i: each}, arguments)
+                    else:
+                        rows.put(i, simulate(each, progress=False, **arguments))
             except FlexarmError as error:
                 rows.failed(i, str(error))
         return rows.dataset()
@@ -186,7 +187,8 @@ class ScenarioTask:
 
         def made() -> dict[str, Any]:
             arguments = self._arguments(model, {}, 0)
-            return arguments | {"u": as_input(arguments["u"], model)}
+            with self.scenario.errors_named():
+                return arguments | {"u": as_input(arguments["u"], model)}
 
         return _last(ARGUMENTS, digest(self.scenario, self.keep, model.fingerprint), made)
 

@@ -1,5 +1,6 @@
 """C library of a controller, with its test program and its CMake file."""
 
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from textwrap import indent
 
@@ -55,13 +56,19 @@ def board(
     jitter: float | None = None,
     real: Real = "double",
     where: str = WHERE,
+    place: AbstractContextManager[None] | None = None,
 ) -> Board:
-    """Return a controller for a board. See `export_controller` for the arguments and the errors, which name `where`."""
+    """Return a controller for a board. See `export_controller` for the arguments and the errors, which name `where`.
+
+    The controller is started in the context `place`, which adds its file to errors.
+    """
     with refused(where):
         checked_instance(loop, Sampled, "controller")
         checked_instance(model, Model, "model")
     check_real(where, real)
-    feedback, sensors = loop.feedback(model), checked_sensors(where, sensors)
+    with place or nullcontext():
+        feedback = loop.feedback(model)
+    sensors = checked_sensors(where, sensors)
     name = f"{identifier(model.arm)}_controller"
     stage = stage_of(where, loop, model, sensors, real)
     if stage is not None:
