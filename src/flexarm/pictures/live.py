@@ -572,8 +572,10 @@ class Live:
 
 def _shaper(kind: str, modes: list[tuple[float, float]] | str) -> Shaper | str:
     """Return the product of a shaper for each mode, or the reason why there is none."""
-    if isinstance(modes, str) or not modes:
-        return modes or ""
+    if isinstance(modes, str):
+        return modes
+    if not modes:
+        return ""
     try:
         return math.prod((KINDS[kind](*each, TOLERANCE) for each in modes[1:]), start=KINDS[kind](*modes[0], TOLERANCE))
     except FlexarmError as error:
