@@ -517,8 +517,8 @@ BAD_CONTROLLERS = {
 
 
 @pytest.mark.parametrize("bad", BAD_CONTROLLERS)
-@pytest.mark.parametrize("replaced", [{}, {"samples": 12}])
-def test_errors_of_a_controller_name_the_file_once(bad, replaced, file, tmp_path, model):
+@pytest.mark.parametrize(("replaced", "varied"), [({}, "payload.mass"), ({"samples": 12}, "reference.duration")])
+def test_errors_of_a_controller_name_the_file_once(bad, replaced, varied, file, tmp_path, model):
     """Each use of the scenario does: runs, exports and studies, also of a copy with other fields."""
     fields, message = BAD_CONTROLLERS[bad]
     path = file(HEAD + QUINTIC + PD + fields)
@@ -532,7 +532,7 @@ def test_errors_of_a_controller_name_the_file_once(bad, replaced, file, tmp_path
         with pytest.raises(DescriptionError) as caught:
             use()
         texts.append(str(caught.value))
-    found = fa.study(scenario, {"payload.mass": [0.1, 0.2]}, "grid", executor=1, progress=False)
+    found = fa.study(scenario, {varied: [0.07, 0.08]}, "grid", executor=1, progress=False)
     texts += [text.removeprefix("DescriptionError: ") for text in found.status.values.tolist()]  # a lost chunk
     assert [text[: len(f"{path}: {message}")] for text in texts] == 4 * [f"{path}: {message}"]
     assert all("\n" not in text and text.count(str(path)) == 1 for text in texts)

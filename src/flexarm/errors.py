@@ -56,9 +56,7 @@ class DescriptionError(FlexarmError):
         return type(self), (self.message, self.where, self.field, self._sentence), self.__dict__
 
     def inside(self, file: str, root: str) -> "DescriptionError":
-        """Return the error with the name of a file in front, once; `root` is the name of its complete content."""
-        if str(self).startswith(f"{file}: "):
-            return self
+        """Return the error with the name of a file in front, for a file whose complete content is called `root`."""
         if not self.where:
             return DescriptionError(str(self), file, sentence=True)
         where = file if self.where == root else f"{file}: {self.where}"
