@@ -200,7 +200,7 @@ STEPS = {"theodore-ghosal-extension": 10, "Observed": 3, "free": 40, "free_horiz
 
 def case(name):
     """A sampled controller, its model, and a start that is a little off."""
-    controller, model = of_own(name) if name in OWN else loop_of("test", name, period=SCENARIOS[name])
+    controller, model = of_own(name) if name in OWN else loop_of("test", name, period=SCENARIOS[name])[:2]
     reference = controller.feedback(model).law.reference
     rng = np.random.default_rng(5)
     q, qd = fa.simulation.feedback.initial(model, reference)
@@ -567,7 +567,7 @@ def test_sensors_in_another_order_give_the_same_outputs(tmp_path):
 def test_a_scenario_brings_its_arm_and_its_controller(tmp_path):
     files = fa.export_controller("subudhi-morris-elastic-shaped", tmp_path)
     assert files[0].name == "subudhi_morris_elastic_controller.h"
-    one, _ = loop_of("x", fa.load_scenario("satellite-pd"), period=0.1)
+    one, *_ = loop_of("x", fa.load_scenario("satellite-pd"), period=0.1)
     assert one.period == 0.1
 
 
