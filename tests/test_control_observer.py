@@ -92,7 +92,7 @@ def test_the_gain_is_found_where_it_is_asked_for(model):
         for place in ((0.3, 1.2), there, None)
     ]
     assert found[0] == found[1] != found[2]
-    with pytest.raises(fa.DescriptionError, match=r"\Aq has shape \(3,\); it must have .*"):
+    with pytest.raises(fa.DescriptionError, match=r"\AObserved: configuration has shape \(3,\); it must have .*"):
         Observed(pd, sensors(), configuration=(0.1, 0.2, 0.3)).law(model, PERIOD)
 
 

@@ -313,7 +313,10 @@ def bounded(bounds, count=1):
             SlotineLi(0.0, "fore.mass", 1.0, 1.0, 1.0),
             "SlotineLi: parameters is 'fore.mass'; it must be a list of names",
         ),
-        (SlotineLi(0.0, ["fore.length"], 1.0, 1.0, 1.0), "regressor: .* are not linear in 'fore.length'"),
+        (
+            SlotineLi(0.0, ["fore.length"], 1.0, 1.0, 1.0),
+            "SlotineLi: parameters: regressor: .* are not linear in 'fore.length'",
+        ),
         (
             SlotineLi(0.0, ["payload.mas"], 1.0, 1.0, 1.0),
             "SlotineLi: parameters: unknown parameter 'payload.mas'; did you mean",
@@ -332,7 +335,7 @@ def bounded(bounds, count=1):
         ),
         (bounded({"fore.mass": 1.0}), "SlotineLi: bounds of fore.mass is 1.0; it must be a lower and a larger"),
         (bounded({"fore.mass": (0.0, 0.1)}), "SlotineLi: bounds of fore.mass is .*; the first estimate 0.8 must be"),
-        (bounded([0.0]), r"SlotineLi: bounds is \[0.0\]; it must be"),
+        (bounded([0.0]), r"SlotineLi: bounds is \[0.0\]; it must be a dict"),
         (bounded({"fore.mass": (0, 3)}, 2), "SlotineLi: bounds needs a Gamma without couplings; give one number"),
         (SlidingMode(0.0, -1.0, 1.0, 0.1), "SlidingMode: Lambda is -1.0; it must be positive, so that"),
         (SlidingMode(0.0, 1.0, -1.0, 0.1), "SlidingMode: K is -1.0; it must be one positive number"),

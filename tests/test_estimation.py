@@ -403,7 +403,18 @@ def estimated(*, model=ARM, data=DATA, outputs=SEEN, estimator=None, **more):
         ),
         (lambda: estimated(between="cubic"), r"estimate: between is 'cubic'; it must be linear or held"),
         (lambda: estimated(estimator=EKF(disturbances={"upper": 1.0})), r"EKF: disturbances: unknown input 'upper'"),
-        (lambda: estimated(estimator=EKF(drift={PAYLOAD: 1.0})), r"EKF: drift: no unknown has the name 'payload.mass'"),
+        (
+            lambda: estimated(estimator=EKF(drift={PAYLOAD: 1.0})),
+            r"EKF: drift: no unknown has the name 'payload.mass'; parameters and disturbances name the unknowns",
+        ),
+        (
+            lambda: estimated(estimator=EKF(disturbances={"upper.joint": 1.0}, drift={"upper": 1.0})),
+            r"EKF: drift: no unknown has the name 'upper'; did you mean 'upper.joint'\?",
+        ),
+        (
+            lambda: EKF(parameters={"payload": {"mass": 0.1}}),
+            r"EKF: parameters of payload is .*; it must be a number; in a file, write a name with a dot in quotes",
+        ),
         (
             lambda: estimated(model=fa.Model(ARM, vary=["payload.mass"]), estimator=EKF(parameters={"fore.EI": 0.1})),
             r"EKF: the model does not vary 'fore.EI'; it varies payload.mass",
@@ -437,10 +448,11 @@ def estimated(*, model=ARM, data=DATA, outputs=SEEN, estimator=None, **more):
             r"record 1: u has 1 column for 2 inputs: upper.joint, fore.joi",
         ),
         (lambda: estimated(inputs=["a"]), r"estimate: inputs is \['a'\]; it must be a dict of signals by"),
-        (lambda: estimated(qd0=[0.1]), r"EKF: qd has shape \(1,\); it must be \(6,\)"),
+        (lambda: estimated(qd0=[0.1]), r"estimate: qd0 has shape \(1,\); it must be \(6,\)"),
         (lambda: EKF().begin(ARM, ENCODERS, PERIOD), r"EKF: model is "),
         (lambda: estimated(values={}), r"estimate: values needs truth, a result with q and qd at the same times"),
-        (lambda: estimated(truth=DATA), r"estimate: result has no 'coordinate'"),
+        (lambda: estimated(truth=DATA), r"estimate: truth has no 'coordinate'"),
+        (lambda: estimated(truth=3), r"estimate: truth is an int; it must be a Dataset from simulate"),
         (lambda: consistency([]), r"consistency: estimates is empty; it must be a result of estimate"),
         (lambda: consistency(DATA), r"consistency: estimates has no 'nis'; it must be a result of estimate"),
         (lambda: consistency(estimated(), 1.5), r"consistency: probability is 1.5; it must be between 0 and 1"),
@@ -455,6 +467,15 @@ def test_what_does_not_fit_is_one_line(call, message):
         call()
 
 
+def test_a_dict_of_arrays_with_times_is_a_record():
+    arrays = {name: DATA[name].values for name in ("a", "b", "u")}
+    found = [estimated(data=data) for data in (DATA, arrays | {"time": DATA.time.values})]
+    found.append(estimated(data=arrays, sample_rate=1.0 / PERIOD))
+    for other in found[1:]:
+        assert other.time.values == pytest.approx(found[0].time.values, abs=1e-12)
+        assert other.estimate.values == pytest.approx(found[0].estimate.values, abs=1e-12)
+
+
 def test_truth_has_the_times_of_the_data_and_all_unknowns():
     run = fa.simulate(ARM, 8 * PERIOD, samples=9, progress=False)
     with pytest.raises(fa.DescriptionError, match=r"estimate: truth has q of shape \(8, 6\); it must be \(9, 6\), as"):
@@ -463,6 +484,7 @@ def test_truth_has_the_times_of_the_data_and_all_unknowns():
         estimated(truth=run, values={PAYLOAD: [0.1, 0.2]}, estimator=EKF(parameters={PAYLOAD: 0.1}))
     with pytest.raises(fa.DescriptionError, match=r"values has no unknowns; it must have all unknowns: payload.mass"):
         estimated(truth=run, values={}, estimator=EKF(parameters={PAYLOAD: 0.1}))
+    assert estimated(truth=run, values={}).nees.attrs["states"] == 12  # no parameter is unknown
 
 
 def test_an_estimate_that_diverges_says_when():

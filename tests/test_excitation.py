@@ -247,7 +247,7 @@ def test_a_model_that_varies_keeps_its_numbers():
         ({"fit": []}, r"excitation: fit is \[\]; it must be a list of names of parameters"),
         ({"fit": ["load.colour"]}, ".*unknown parameter 'load.colour'; the parameters are .*"),
         ({"limits": {}}, "excitation: limits is empty; it must have at least one of torque, range, rate or an output"),
-        ({"limits": 3}, "excitation: limits is 3; it must be a Mapping"),
+        ({"limits": 3}, "excitation: limits is 3; it must be a dict"),
         (
             {"limits": {"speed": 1}},
             "excitation: limits has the unknown key 'speed'; allowed keys are .*rate, motor, load",

@@ -191,7 +191,10 @@ GOOD = answered(of_two_inertias(), periods=3)
             {"data": GOOD | {"y0": GOOD["y0"][:-1]}},
             r"record 1: y0 has 1499 samples and others 1500; the numbers must be equal",
         ),
-        ({"data": [1, 2]}, r"record 1 is 1; it must be a Dataset, a DataFrame, or a dict of arrays by name with a .*"),
+        (
+            {"data": [1, 2]},
+            r"record 1 is 1; it must be a Dataset, a DataFrame, or a dict of arrays by name with 'time' .*",
+        ),
         ({"data": []}, r"data is empty; it must be a Dataset, a DataFrame, a dict of arrays, or a list of them"),
         ({"inputs": "w"}, r"record 1 has no signal 'w'; its signals are u, y0, y1"),
         ({"inputs": 3}, r".*inputs is 3; it must be the name of a signal, or a list of names"),
@@ -212,7 +215,7 @@ GOOD = answered(of_two_inertias(), periods=3)
         ({"excited": 2.0}, r".*excited is 2.0; it must be between 0 and 1"),
         (
             {"sample_rate": None},
-            r"record 1: sample_rate is missing; arrays, and a DataFrame without a column 'time', .*",
+            r"record 1: sample_rate is missing; arrays and a DataFrame without 'time' .*",
         ),
         ({"sample_rate": 0.0}, r".*sample_rate is 0.0 1/s; it must be positive"),
         (

@@ -595,7 +595,10 @@ def test_status_numbers_are_those_of_simd_batches():
 
 
 REFUSED = {
-    "auto": ({"method": "auto", "solver": fa.Solver()}, "supports the methods dop853, .*, not 'auto'"),
+    "auto": (
+        {"method": "auto", "solver": fa.Solver()},
+        "does not support the method 'auto'; give one by solver=.*: dop853, ",
+    ),
     "a sampled function": ({"u": Sampled(lambda t, q, qd: np.zeros(2), 0.01)}, "or a compiled controller, not "),
     "arrays for files": ({"as_": "dlpack", "folder": "somewhere"}, "as_ is 'dlpack', which needs device='gpu', and no"),
     "arrays of the processor": ({"as_": "dlpack", "device": "cpu"}, "as_ is 'dlpack', which needs device='gpu'"),

@@ -577,8 +577,16 @@ BAD = [
     (lambda d: d.drop_vars([*d.data_vars]), {}, "record 1 has no signals"),
     (lambda d: [], {}, "data is empty; it must be a Dataset, a DataFrame, a dict of arrays, or a list"),
     (lambda d: 3.0, {}, "record 1 is 3.0; it must be a Dataset, a DataFrame, or a dict of arrays by name"),
-    (lambda d: {"u": np.ones(9)}, {}, "record 1: sample_rate is missing; arrays, and a DataFrame without"),
+    (lambda d: {"u": np.ones(9)}, {}, "record 1: sample_rate is missing; arrays and a DataFrame without"),
     (lambda d: {"u": np.ones(9), "y": np.ones(8)}, {"sample_rate": 9.0}, "record 1: y has 8 samples and others 9"),
+    (lambda d: {"u": np.ones(9), "time": np.ones((9, 2))}, {}, r"record 1: time has shape \(9, 2\); it must be"),
+    (lambda d: {"u": np.ones(9), "time": np.arange(9) ** 2.0}, {}, "record 1: time has an uneven step after 0 s"),
+    (lambda d: {"u": np.ones(9), "t": np.arange(8.0)}, {}, "record 1: u has 9 samples and others 8"),
+    (
+        lambda d: {"u": np.ones(9), "time": np.arange(9.0)},
+        {"sample_rate": 9.0},
+        "record 1: time steps by 1 s, and sample_rate is 9 per s: one of them has another unit",
+    ),
     (lambda d: {"u": np.ones((9, 1, 1))}, {"sample_rate": 9.0}, r"record 1: u has shape \(9, 1, 1\); it must be"),
     (lambda d: {"u": "torque"}, {"sample_rate": 9.0}, "record 1: u is not an array of numbers"),
     (

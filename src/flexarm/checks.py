@@ -239,22 +239,25 @@ def with_article(name: str) -> str:
 def checked_instance(value: object, kind: type, part: str = "") -> Any:
     """Return the value, which must be of this kind. Raises `Fault`."""
     if not isinstance(value, kind):
-        raise Fault(part, f"is {shown(value)}; it must be {with_article(kind.__name__)}")
+        name = "a dict" if issubclass(dict, kind) else with_article(kind.__name__)
+        raise Fault(part, f"is {shown(value)}; it must be {name}")
     return value
 
 
-def checked_result(value: Any, variables: tuple[str, ...] = (), attributes: tuple[str, ...] = ()) -> Any:
-    """Return the value, which must be a result of `simulate` with these parts. Raises `Fault`."""
+def checked_result(
+    value: Any, variables: tuple[str, ...] = (), attributes: tuple[str, ...] = (), part: str = "result"
+) -> Any:
+    """Return the value, which must be a result of `simulate` with these parts. Raises `Fault`, which names `part`."""
     from xarray import Dataset
 
     if not isinstance(value, Dataset):
-        raise Fault("result", f"is {a_kind(value)}; it must be a Dataset from simulate")
+        raise Fault(part, f"is {a_kind(value)}; it must be a Dataset from simulate")
     for names, known in ((("time", "coordinate", *variables), value.variables), (attributes, value.attrs)):
         if missing := [name for name in names if name not in known]:
             kept = "kept" in value.attrs and missing[0] not in ("time", "coordinate", "kept")
             keep = f"simulate with {missing[0]!r} in keep, or without keep"
             must = keep if kept else "it must be a Dataset from simulate"
-            raise Fault("result", f"has no {missing[0]!r}; {must}")
+            raise Fault(part, f"has no {missing[0]!r}; {must}")
     return value
 
 

@@ -183,7 +183,7 @@ class Observed:
     def _start(self, model: Model, inner: Law) -> tuple[Array, Array]:
         """Return the configuration of the design, and the first estimate (2 n,)."""
         q, qd = initial(model, inner.reference)
-        at = None if self.configuration is None else configuration(model, self.configuration)
+        at = None if self.configuration is None else configuration(model, self.configuration, "Observed: configuration")
         if model.arm.closures:
             led = inner.reference is not None
             q, qd = (at, qd) if at is not None and not led else (q, qd)

@@ -91,7 +91,9 @@ class SlotineLi:
             raise DescriptionError(f"SlotineLi: start: {error}") from None
         Gamma = definite("SlotineLi: Gamma", self.Gamma, len(start))
         projected = self._projection([each.name for each in rigid.varied], start, Gamma)
-        dynamics, regressor = rigid.function("reference_dynamics"), rigid.regressor_function()
+        with named_in("SlotineLi: parameters"):
+            regressor = rigid.regressor_function()
+        dynamics = rigid.function("reference_dynamics")
 
         def expression(t: Any, q: Column, qd: Column, p: Column) -> tuple[Column, Any]:
             y, yd = B_T @ q, B_T @ qd

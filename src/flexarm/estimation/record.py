@@ -62,7 +62,7 @@ def estimate(
         Signal of the torque of each actuator, and of exogenous inputs: {"upper.joint": "torque_1"}; an input without a
         signal is zero. Default: the columns of `u` in the order of `model.inputs`.
     sample_rate : float
-        Sample rate of arrays, which have no times [1/s].
+        Sample rate of a dict of arrays without an array "time" [1/s].
     between : "linear" or "held"
         Torques between samples: linear, or constant, as those of a sampled controller.
     q0, qd0 : (n,), (n,), optional
@@ -191,7 +191,7 @@ def _truth(running: Running, record: Record, truth: Any, values: Mapping[str, Ar
     with refused("estimate"):
         model = running.model
         sizes = {"q": model.nq, "qd": model.nv} | ({"drive_state": len(model.states)} if model.states else {})
-        checked_result(truth, tuple(sizes))
+        checked_result(truth, tuple(sizes), part="truth")
         for name, size in sizes.items():
             if truth[name].shape != (len(record.t), size):
                 must = f"it must be {(len(record.t), size)}, as the data have these times"
@@ -199,9 +199,9 @@ def _truth(running: Running, record: Record, truth: Any, values: Mapping[str, Ar
         if values is not None:
             checked_instance(values, Mapping, "values")
     motion = np.hstack([truth[name].values for name in sizes])
-    if values is None:
-        return motion
     names = running.unknowns.names
+    if values is None or not (values or names):
+        return motion
     if set(values) != set(names):
         raise DescriptionError(
             f"estimate: values has {', '.join(map(shown, values)) or 'no unknowns'}; it must have all unknowns: "

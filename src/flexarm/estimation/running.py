@@ -110,9 +110,11 @@ class Unknowns:
         ):
             for name in table:
                 if name not in known:
-                    raise DescriptionError(
-                        unknown_name(f"{what}: {part}: no unknown has the name", name, known, "the unknowns are")
-                    )
+                    problem = f"{what}: {part}: no unknown has the name"
+                    if not known:
+                        must = "parameters and disturbances name the unknowns, and there are none"
+                        raise DescriptionError(f"{problem} {shown(name)}; {must}")
+                    raise DescriptionError(unknown_name(problem, name, known, "the unknowns are"))
         nominal = [start.get(model.varied[i].name, model.p[i]) for i in self.places]
         self.scales = np.array(nominal, dtype=float)
         self.powers = self.scales > 0.0

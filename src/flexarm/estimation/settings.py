@@ -59,6 +59,9 @@ class Estimator:
                 if not isinstance(table, Mapping):
                     raise Fault(name, f"is {shown(table)}; it must be a dict of standard deviations by name")
                 for key, value in table.items():
+                    if isinstance(value, Mapping):
+                        must = "it must be a number; in a file, write a name with a dot in quotes"
+                        raise Fault(f"{name} of {key}", f"is {shown(value)}; {must}")
                     checked_number(value, "", rule, f"{name} of {key}")
             if not isinstance(self.start, Mapping):
                 raise Fault("start", f"is {shown(self.start)}; it must be a dict of initial guesses by name")

@@ -112,7 +112,7 @@ def identify(
     outputs : list of sensors, or dict
         Measured outputs. A signal has the name of the sensor's signal; a dict {"signal": sensor} assigns another.
     sample_rate : float
-        Sample rate of arrays, which have no times [1/s].
+        Sample rate of a dict of arrays without an array "time" [1/s].
     given : dict, optional
         Joints whose motion is measured and given: {"upper.drive": "hub_angle"}, or with its measured rate
         {"upper.drive": ("hub_angle", "hub_rate")}. Their torques have no effect, nor do parameters that affect these

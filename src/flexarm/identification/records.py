@@ -92,7 +92,7 @@ class Record:
 
 
 TIMES = ("time", "time [s]", "t", "t [s]")
-"""Names of the column, or of the index, with the times of a DataFrame [s]."""
+"""Names of the times [s]: of an array in a dict, or of the column or the index of a DataFrame."""
 
 
 def over_time(data: Any) -> Any:
@@ -134,6 +134,8 @@ def _record(data: Any, name: str, sample_rate: float | None, names: Sequence[str
 
     units: dict[str, str] = {}
     labels: dict[str, tuple[Any, ...]] = {}
+    column = next((key for key in data if key in TIMES), None) if isinstance(data, Mapping) else None
+    times = None if column is None or isinstance(data, Dataset) else _array(name, column, data[column])
     if names is not None and isinstance(data, Mapping):
         for each in names:
             if each not in data:
@@ -147,14 +149,20 @@ def _record(data: Any, name: str, sample_rate: float | None, names: Sequence[str
             if x.ndim == 2 and across[0] in data.coords:
                 labels[key] = tuple(data.coords[across[0]].values.tolist())
     elif isinstance(data, Mapping):
-        if sample_rate is None:
+        signals = {str(key): _array(name, str(key), value) for key, value in data.items() if key != column}
+        if times is not None:
+            if times.ndim != 1:
+                raise DescriptionError(f"{name}: {column} has shape {times.shape}; it must be (samples,)")
+            t = times
+            _check_even(name, t, sample_rate)
+        elif sample_rate is not None:
+            t = np.arange(max((len(x) for x in signals.values()), default=0)) / sample_rate
+        else:
             raise DescriptionError(
-                f"{name}: sample_rate is missing; arrays, and a DataFrame without a column 'time', have no times"
+                f"{name}: sample_rate is missing; arrays and a DataFrame without 'time' have no times"
             )
-        signals = {str(key): _array(name, str(key), value) for key, value in data.items()}
-        t = np.arange(max((len(x) for x in signals.values()), default=0)) / sample_rate
     else:
-        must = "it must be a Dataset, a DataFrame, or a dict of arrays by name with a sample_rate"
+        must = "it must be a Dataset, a DataFrame, or a dict of arrays by name with 'time' or a sample_rate"
         raise DescriptionError(f"{name} is {shown(data)}; {must}")
     if not signals:
         raise DescriptionError(f"{name} has no signals")

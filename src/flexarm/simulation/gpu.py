@@ -82,7 +82,8 @@ def check(
     """Raise `DescriptionError` if a graphics processor does not support the run, or if there is none."""
     if method not in solvers.names():
         raise DescriptionError(
-            f"device is 'gpu', which supports the methods {', '.join(solvers.names())}, not {method!r}"
+            f"device is 'gpu', which does not support the method {method!r}; give one by solver=fa.Solver(method=...): "
+            f"{', '.join(solvers.names())}"
         )
     if method in solvers.IMPLICIT:
         _check_implicit(method, drives, model, real)
