@@ -321,6 +321,12 @@ def test_an_unknown_force_is_estimated():
     assert str(found.state.values[-1]) == name
     assert abs(force - 0.5) < 3 * sigma < 0.06
     known = {"bar.joint": "voltage", name: "force"}
-    data = data.assign(voltage=run.u[:, 0], force=0.0 * run.u[:, 0] + 0.5).drop_vars("u")
+    data = data.assign(voltage=run.u[:, 0], force=0.0 * run.u[:, 0] + 0.5)
+    beside_u = estimate(model, data, sensors, EKF(process=1e-3), {name: "force"})
+    data = data.drop_vars("u")
     same = [estimate(model, data, sensors, EKF(process=1e-3), each) for each in (known, {"bar.joint": "voltage"})]
     assert 5.0 * same[0].nis.mean() < same[1].nis.mean()
+    assert (beside_u.estimate.values == same[0].estimate.values).all()
+    none = estimate(model, data.assign(u=run.u), sensors, EKF(process=1e-3), {})
+    assert (none.nis.values == estimate(model, data, sensors, EKF(process=1e-3), {}).nis.values).all()
+    assert none.nis.mean() > 5.0 * same[0].nis.mean()

@@ -60,7 +60,8 @@ def estimate(
         Default `EKF()`.
     inputs : dict, optional
         Signal of the torque of each actuator, and of exogenous inputs: {"upper.joint": "torque_1"}; an input without a
-        signal is zero. Default: the columns of `u` in the order of `model.inputs`.
+        signal is zero. If no actuator is named, torques are the columns of `u` in the order of `model.inputs`; {} means
+        that all inputs are zero.
     sample_rate : float
         Sample rate of a dict of arrays without an array "time" [1/s].
     between : "linear" or "held"
@@ -177,8 +178,9 @@ def _torques(model: Model, record: Record, inputs: Mapping[str, str] | None) -> 
             if name not in acting:
                 raise DescriptionError(unknown_name("estimate: inputs: unknown input", name, acting, "inputs are"))
             found[:, acting.index(name)] = record.signal(signal, f"input {name}")
-        return found
-    found[:, : len(model.inputs)] = record.u(model.inputs)
+    exogenous_alone = inputs and not set(inputs) & set(model.inputs) and "u" in record.signals
+    if inputs is None or exogenous_alone:
+        found[:, : len(model.inputs)] = record.u(model.inputs)
     return found
 
 
