@@ -200,6 +200,7 @@ REFUSED = {
     "arrays of NumPy": ({"as_": "numpy"}, "as_ is 'numpy', whose arrays are on the CPU; with device='gpu' it must be"),
     "no such device": ({"device": "tpu"}, "device is 'tpu'; it must be cpu or gpu"),
     "no such numbers": ({"real": "half"}, "real is 'half'; it must be double or float"),
+    "mixed numbers": ({"real": "mixed"}, "real is 'mixed'; it must be double or float"),
     "floats of the CPU": ({"device": "cpu", "real": "float"}, "real is 'float'; on the CPU it must be 'double'"),
     "pictures": ({"render_mode": "rgb_array"}, "device is 'gpu', which does not support render_mode; use the CPU"),
     "no new episodes": ({"autoreset_mode": AutoresetMode.DISABLED}, "does not support autoreset_mode 'Disabled'"),
@@ -208,7 +209,7 @@ REFUSED = {
         {"method": "radau5"},
         r"needs an explicit method, not 'radau5' \(.*\); give method='dop853'",
     ),
-    "floats with a small tolerance": ({"real": "float", "rtol": 1e-7}, "numbers of 32 bits need an rtol of at least"),
+    "floats with a small tolerance": ({"real": "float", "rtol": 1e-7}, "in 32 bits .real=.float.. need an rtol of at least"),
 }
 
 

@@ -1,20 +1,23 @@
 """Arrays of NumPy, PyTorch and JAX, which share their memory with each other where they can (DLPack)."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from flexarm.arrays import Array
 from flexarm.checks import Fault, choices
 from flexarm.errors import FlexarmError
-from flexarm.simulation.gpu_states import TYPES
+from flexarm.native.sincos import Real
 
 LIBRARIES = ("numpy", "torch", "jax", "dlpack")
 """Libraries of arrays; arrays with DLPack belong to none."""
 
 DEVICES = ("cpu", "gpu")
 """Processors that move arms."""
+
+PRECISIONS: tuple[str, ...] = get_args(Real)
+"""Precisions of environments on a graphics processor. The mixed one of `simulate_many` is for its own kernels."""
 
 ALIGNED = 64
 """Alignment of memory that JAX shares [bytes]. It copies other arrays."""
@@ -42,8 +45,8 @@ def check_device(device: Any, real: Any, library: Any) -> None:
     """Raise `Fault` if there is no such device, or if it has no such numbers or arrays."""
     if not isinstance(device, str) or device not in DEVICES:
         raise Fault("device", f"is {device!r}; it must be {choices(*DEVICES)}")
-    if not isinstance(real, str) or real not in TYPES:
-        raise Fault("real", f"is {real!r}; it must be {choices(*TYPES)}")
+    if not isinstance(real, str) or real not in PRECISIONS:
+        raise Fault("real", f"is {real!r}; it must be {choices(*PRECISIONS)}")
     if device == "gpu" and library == "numpy":
         raise Fault("as_", "is 'numpy', whose arrays are on the CPU; with device='gpu' it must be torch, jax or dlpack")
     if device == "cpu" and real != "double":
