@@ -159,6 +159,10 @@ def test_reports_are_written_as_markdown_and_as_a_page(twin, tmp_path):
         ({"log": "rig.csv"}, "twin: log is 'rig.csv'; read the file first, such as by pandas.read_csv"),
         ({"log": None}, "twin: log is None; it must be a Dataset, a DataFrame or a dict of arrays"),
         ({"arm": 3}, "twin: arm is 3; it must be a Model"),
+        (
+            {"inputs": {}, "excitation_period": 0.5},
+            "twin: inputs is {}; with excitation_period it must be a dict of signals by actuator",
+        ),
         ({"inputs": ["torque"]}, "twin: inputs is ['torque']; it must be a dict of signals by actuator"),
         ({"band": (1.0, 2.0)}, "twin: band applies only to a periodic excitation; add excitation_period, or leave"),
         ({"band": (2.0, 1.0), "excitation_period": 0.1}, "twin: band is (2.0, 1.0); it must be a lower and a higher"),

@@ -284,7 +284,8 @@ def _await_start(line: Transport, process: "subprocess.Popen[bytes]") -> None:
         if line.greeted(0.1):
             return
     why = f"it sent no message within {PATIENCE:g} s" if ended is None else f"it ended with status {ended}"
-    raise FlexarmError(f"{WHERE}: the controller's program did not start: {why}")
+    check = "a program of your own must belong to this controller and to this transport"
+    raise FlexarmError(f"{WHERE}: the controller's program did not start: {why}; {check}")
 
 
 def _exchanged(

@@ -202,6 +202,9 @@ def twin(
             raise Fault("inputs", f"is {shown(inputs)}; it must be a dict of signals by actuator")
         if excitation_period is not None:
             checked_number(excitation_period, "s", POSITIVE, "excitation_period")
+            if not inputs:
+                must = "with excitation_period it must be a dict of signals by actuator"
+                raise Fault("inputs", f"is {shown(inputs)}; {must}")
         if band is not None:
             _check_band(band, excitation_period)
     if wrong := [name for name in options if name not in OPTIONS]:
