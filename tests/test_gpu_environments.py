@@ -209,7 +209,10 @@ REFUSED = {
         {"method": "radau5"},
         r"needs an explicit method, not 'radau5' \(.*\); give method='dop853'",
     ),
-    "floats with a small tolerance": ({"real": "float", "rtol": 1e-7}, "in 32 bits .real=.float.. need an rtol of at least"),
+    "floats with a small tolerance": (
+        {"real": "float", "rtol": 1e-7},
+        r"in 32 bits \(real='float'\) need an rtol of at least",
+    ),
 }
 
 
