@@ -1,4 +1,4 @@
-"""How long the limits must hold after the horizon, so that they hold for ever.
+"""Number of periods after the horizon in which the limits must hold, so that they hold for ever.
 
 After the horizon the inputs follow the law without limits, x' = (F - G K) x. The states from which all limits hold for
 ever are the maximal output admissible set. If the set is bounded and the loop decays, the limits over finitely many

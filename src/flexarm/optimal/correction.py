@@ -134,7 +134,7 @@ def improved(
     """Return a cheaper motion and the multipliers of its limits.
 
     The search starts from a motion `now` that `corrected` has evaluated. It first goes down the cost along trajectories
-    with gaps, each of which is closed to a share of what a step opens. It then starts from the motion without gaps, and
+    with gaps, and closes each gap to a share of what a step opens. It then starts from the motion without gaps, and
     each step leads from one motion that the arms make to another. The search stops when the steps gain no more.
     """
     rough, _, pace = _descended(plants, now, allowed, goal, expense, stop, 1.0, OPEN)

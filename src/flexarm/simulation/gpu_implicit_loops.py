@@ -161,7 +161,7 @@ class ImplicitRuns(Runs):
 
 @dataclass
 class Thread(RunRecord):
-    """What the steps of a run share with its equations: its number and its interval besides the record on the CPU."""
+    """Data that the steps of a run share with its equations: its number and interval besides the record on the CPU."""
 
     runs: ImplicitRuns = None  # type: ignore[assignment]
     run: int = 0
