@@ -255,7 +255,8 @@ def prepare(  # pragma: no cover
     newton: Decoupled, kept: Floats, work: Floats, pivots: Words, buffer: Floats,
 ) -> None:  # fmt: skip
     """Divide the memory of a thread among the arrays of its records, and set their numbers."""
-    holder.thread, step.shared, step.newton = shared, holder, newton
+    holder.thread, step.newton = shared, newton
+    step.shared = holder  # type: ignore[assignment]  # the address of its one field
     shared.runs, shared.run, shared.piece, shared.states, shared.buffer = s, r, 0, STATES, buffer
     shared.evaluations, shared.stop, shared.watch, shared.passed = 0, 0, 0, 0
     step.stages, step.kept, step.remembered, step.n, step.pose = NEWTON_STAGES, EARLIER, REMEMBERED, COORDINATES, POSE
