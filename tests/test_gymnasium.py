@@ -106,7 +106,7 @@ def test_without_gymnasium_one_line_says_what_to_install(tmp_path):
         "import sys\nsys.modules['gymnasium'] = None\nimport flexarm\n"
         "try:\n    import flexarm.gymnasium\nexcept flexarm.FlexarmError as error:\n    print(error)\n"
     )
-    line = "flexarm.gymnasium needs Gymnasium, which is not installed: pip install flexarm[gymnasium]\n"
+    line = "flexarm.gymnasium needs Gymnasium, which is not installed: pip install 'flexarm[gymnasium]'\n"
     assert ran("without.py", folder=tmp_path).stdout == line
 
 
@@ -667,5 +667,5 @@ def test_an_unknown_library_is_refused(monkeypatch):
     ):
         doors.ArmVectorEnv(as_="cupy")
     monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(fa.errors.FlexarmError, match=r"as_='torch' needs a package .*: pip install flexarm\[torch\]"):
+    with pytest.raises(fa.errors.FlexarmError, match=r"as_='torch' needs a package .*: pip install 'flexarm\[torch\]'"):
         doors.ArmVectorEnv(as_="torch")

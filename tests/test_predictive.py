@@ -542,7 +542,7 @@ def test_wrong_numbers_are_refused_at_once(given, message):
             r"Predictive: bounds has shape \(3,\); it must be one .*",
         ),
         ({"outputs": TIPS, "bounds": -1.0}, "Predictive: bounds is -1.0; each lower bound must be below .*"),
-        ({"outputs": TIPS, "bounds": [[0.0, np.inf]]}, "Predictive: bounds is .*; a limit of zero alone has no size.*"),
+        (
             {"outputs": TIPS, "bounds": [[0.0, np.inf]]},
             "Predictive: bounds is .*; a limit of zero alone has no size, .*",
         ),

@@ -837,7 +837,7 @@ def test_a_script_without_its_guard(tmp_path):
 
 def test_without_dask(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(fa.DescriptionError, match=r"study: a cluster needs Dask: pip install flexarm\[cluster\]"):
+    with pytest.raises(fa.DescriptionError, match=r"study: a cluster needs Dask: pip install 'flexarm\[cluster\]'"):
         run(squared, X, executor="local")
 
 
