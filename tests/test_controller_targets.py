@@ -94,7 +94,9 @@ def test_the_plug_in_of_ros2_control_is_the_controller(model, samples, tmp_path)
 
 
 def test_other_targets_are_an_error(model, tmp_path):
-    with pytest.raises(DescriptionError, match="export_controller: targets has 'ros'; it must have simulink or ros2"):
+    with pytest.raises(
+        DescriptionError, match="export_controller: targets has 'ros'; it must have simulink, ros2 or shared"
+    ):
         fa.export_controller(PD, tmp_path, model, targets=["ros"])
 
 

@@ -544,7 +544,7 @@ def test_wrong_numbers_are_refused_at_once(given, message):
         ({"outputs": TIPS, "bounds": -1.0}, "Predictive: bounds is -1.0; each lower bound must be below .*"),
         (
             {"outputs": TIPS, "bounds": [[0.0, np.inf]]},
-            "Predictive: bounds is .*; a limit of zero alone has no size, .*",
+            "Predictive: bounds is .*; a limit of zero alone has no size.*",
         ),
         ({"bounds": [1.0]}, r"Predictive: bounds has shape \(1,\); it must be one number, 0 numbers, or \(0, 2\), .*"),
         (

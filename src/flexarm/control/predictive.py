@@ -391,6 +391,6 @@ def _bounds(name: str, value: ArrayLike | None, count: int) -> Array:
         must = "each lower bound must be below the upper one, and one of them finite"
         raise DescriptionError(f"Predictive: {name} is {shown(value)}; {must}")
     if not np.where(np.isfinite(given), given, 0.0).any(axis=1).all():
-        must = "a limit of zero alone has no size, of which a violation could be a share; give a margin above zero"
+        must = "a limit of zero alone has no size that scales its penalty; give a margin above zero"
         raise DescriptionError(f"Predictive: {name} is {shown(value)}; {must}")
     return given
