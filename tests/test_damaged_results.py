@@ -345,6 +345,6 @@ def test_what_is_no_result_is_refused_by_what_it_lacks(said, result, tmp_path):
 
 @pytest.mark.parametrize("thing", [None, {}, "run.nc"])
 def test_what_is_no_dataset_is_not_saved(thing, tmp_path):
-    with pytest.raises(TypeError, match=r"a result is an xarray\.Dataset; this is a "):
+    with pytest.raises(TypeError, match=r"a result is an xarray\.Dataset; this is "):
         fa.save_result(thing, tmp_path / "run.nc")
     assert os.listdir(tmp_path) == []
