@@ -367,7 +367,7 @@ MESSAGES = [
         lambda m, r: analysis.quadratic_eigenvalues([[1e-200]], [[0.0]], [[1e200]]),
         "quadratic_eigenvalues: M is too small beside C or K",
     ),
-    (lambda m, r: fa.performance(None), "performance: result is a NoneType; it must be a Dataset from simulate"),
+    (lambda m, r: fa.performance(None), "performance: result is None; it must be a Dataset from simulate"),
     (lambda m, r: fa.performance(r, band=0), "performance: band is 0.0; it must be positive"),
     (
         lambda m, r: fa.sensor_readings([], m, r.drop_vars("q"), 0),
