@@ -276,10 +276,8 @@ def calls(quick: bool) -> list[Table]:
             for real in reals(what):
                 measured(table, model, what, {**starts(model, count), **given}, real, STEPS[name], quick)
         table.notes.append(
-            table.notes.append(
-                "The rows of a method have different precisions. Implicit methods leave no arrays there. "
-                "A time is the fastest of three calls."
-            )
+            "The rows of a method have different precisions. Implicit methods leave no arrays there. A time is the "
+            "fastest of three calls."
         )
         found.append(table)
     return found

@@ -193,9 +193,9 @@ def test_a_reader_waits_for_an_odd_sequence_and_gives_up_on_a_writer_that_stays_
     _, outputs, _ = programs.offsets(board(PD, model))
     memory._words[outputs + 1] = 7
     memory._words[outputs] = 3
-    assert memory.answer(7, time.perf_counter() + 0.05) is None
+    assert memory.answer(7, 0.0) is None  # the time is over
     memory._words[outputs] = 4
-    u, status = memory.answer(7, time.perf_counter() + 60.0)
+    u, status = memory.answer(7, 1e18)
     assert u.tolist() == [0.0, 0.0] and status == 0
 
 
