@@ -363,7 +363,7 @@ def test_adaptive_steps_in_floats_stay_within_the_tolerance(host, planar):
     assert {*found.status.values} == {"completed"}
     assert 0.0 < np.abs(found.q - exact.q).max() < 1e-4 * np.abs(exact.q).max()
     assert np.abs(found.qd - exact.qd).max() < 1e-3 * np.abs(exact.qd).max()
-    why = "accelerations in 32 bits (real='float') need an rtol of at least 1e-05 with method 'tsit5'"
+    why = r"accelerations in 32 bits \(real='float'\) need an rtol of at least 1e-05 with method 'tsit5'"
     with told(f"device is 'gpu'; rtol is 1e-08; {why}"):
         fa.simulate_many(planar, 0.05, device="gpu", real="float", method="tsit5", **given)
 
