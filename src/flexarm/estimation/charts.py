@@ -45,6 +45,10 @@ def in_charts(arm: Arm, traced: "tuple[ca.Function, ca.Function]") -> "tuple[ca.
         return traced
     import casadi as ca
 
+    from flexarm.mechanics.chain import rotation as rotation_of
+    from flexarm.mechanics.chain import spun
+    from flexarm.mechanics.spatial import entries, matrix
+
     f, g = traced
     extra = arm.poses - arm.twists
     x, u = ca.SX.sym("x", f.size1_in(0) - extra), ca.SX.sym("u", f.size1_in(1))
@@ -53,32 +57,18 @@ def in_charts(arm: Arm, traced: "tuple[ca.Function, ca.Function]") -> "tuple[ca.
     reference, twist = p[known:], x[len(arm.layout) : len(arm.layout) + arm.twists]
     pose, moved = [], []
     if arm.free:
-        pose.append(reference[:3] + _rotation(reference[3:7]) @ x[:3])
-        moved.append(_rotation(ca.vertcat(1.0, x[3:6] / 2)) @ twist[:3])
+        pose.append(reference[:3] + matrix(rotation_of(entries(reference[3:7]))) @ x[:3])
+        moved.append(matrix(rotation_of([1.0, *entries(x[3:6] / 2)])) @ twist[:3])
     for place, at in arm.quaternions:
-        gibbs, w = x[at], twist[at]
-        e = ca.vertcat(1.0, gibbs / 2)
-        pose.append(_product(reference[place], e) / ca.norm_2(e))
+        gibbs, w, e = x[at], twist[at], reference[place]
+        after = e + ca.vertcat(*spun(entries(e), entries(gibbs)))  # e (1, g / 2)
+        pose.append(after / ca.sqrt(1.0 + ca.sumsqr(gibbs) / 4))
         moved.append(w + ca.cross(gibbs, w) / 2 + gibbs * ca.dot(gibbs, w) / 4)
     given = [ca.vertcat(*pose, x[arm.twists :]), u, p[:known]]
     rate = ca.vertcat(*moved, f(*given)[arm.poses :])
     return tuple(  # type: ignore[return-value]
         ca.Function(name, [x, u, p], [ca.cse(ca.densify(each))]) for name, each in (("f", rate), ("g", g(*given)))
     )
-
-
-def _rotation(e: "ca.SX") -> "ca.SX":
-    """Return the matrix (3, 3) of a quaternion of any length."""
-    import casadi as ca
-
-    K = ca.skew(e[1:])
-    return ca.SX.eye(3) + 2 * (e[0] * K + K @ K) / ca.sumsqr(e)
-
-
-def _product(a: "ca.SX", b: "ca.SX") -> "ca.SX":
-    import casadi as ca
-
-    return ca.vertcat(a[0] * b[0] - ca.dot(a[1:], b[1:]), a[0] * b[1:] + b[0] * a[1:] + ca.cross(a[1:], b[1:]))
 
 
 def placed(arm: Arm, pose: Array, x: Array) -> Array:

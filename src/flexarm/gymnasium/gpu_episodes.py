@@ -181,20 +181,13 @@ class GpuEpisodes:
         layout, tableau, times = self._layout, self._tableau, np.array([0.0, ground.period])
         step = one.stepper.longest if not tableau.adaptive else 0.0
         plan = gpu.intervals(times) if tableau.adaptive else gpu.planned(times, times, step)
-        first, terms, weights = tableau.groups
-        ahead, after = tableau.in_sequence if tableau.chained else (np.zeros(1), np.zeros(1))
         own = np.concatenate([self._held, *(each.constants for each in self._kernels)])
         varied = shape.constants > 0
         zeros, ones = np.zeros(count, dtype=np.int64), np.ones(count, dtype=np.int64)
         runs: dict[str, Any] = {each.name: getattr(plan, each.name) for each in fields(plan)} | {
             "count": count,
             "total": 2,
-            "c": np.array(tableau.c),
-            "first": first,
-            "terms": terms,
-            "weights": weights,
-            "ahead": ahead,
-            "after": after,
+            **gpu.numbers_of(tableau),
             "rtol": self._rtol,
             "atol": 1e-3 * self._rtol,
             "step": step,

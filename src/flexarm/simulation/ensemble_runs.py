@@ -4,7 +4,7 @@ The results of a run do not depend on its batch or on the number of cores.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol, final
 
@@ -135,11 +135,7 @@ class Runs:
     def course(self, of: int, asked: "Asked") -> Course:
         """Return the trajectory of a drive for SIMD batches; it is computed once for all runs."""
         if of not in self.courses:
-            drive = self.drives[of]
-            found = restarts.course(drive, self.model, asked.times, asked.method)
-            if drive.period is not None:  # a graphics processor takes the constants of a sampled law from here
-                found = replace(found, kernel=drive.kernel_for(self.model))
-            self.courses[of] = found
+            self.courses[of] = restarts.course(self.drives[of], self.model, asked.times, asked.method)
         return self.courses[of]
 
     def drives_of(self, indices: Array) -> tuple[Array, Array]:

@@ -160,6 +160,14 @@ def intervals(corners: Array) -> Plan:
     return Plan(corners[:-1], corners[1:], before, number, none.astype(float), none, none, number)
 
 
+def numbers_of(tableau: ButcherTableau) -> dict[str, Any]:
+    """Return the numbers of an explicit method by the names of `gpu_loops.Runs`."""
+    first, terms, weights = tableau.groups
+    ahead, after = tableau.in_sequence if tableau.chained else (np.zeros(1), np.zeros(1))
+    found = {"c": np.array(tableau.c), "first": first, "terms": terms}
+    return found | {"weights": weights, "ahead": ahead, "after": after}
+
+
 def below(values: Array, T: Any) -> Array:
     """Return the largest numbers of a type that are not larger than the values."""
     found = values.astype(T)
@@ -540,15 +548,8 @@ class OnGpu:
         own = np.hstack([held_outside(runs, alike), constants(runs, self._rate, alike)]).astype(T)
         loops = closing(runs, alike)
         laws = self._samples([runs.drives[i] for i in drives], which, courses) if self._sampled else self._none(which)
-        first, terms, weights = tableau.groups
-        ahead, after = tableau.in_sequence if tableau.chained else (np.zeros(1), np.zeros(1))
         shared = {
-            "c": np.array(tableau.c),
-            "first": first,
-            "terms": terms,
-            "weights": weights,
-            "ahead": ahead,
-            "after": after,
+            **numbers_of(tableau),
             "rtol": asked.rtol,
             "atol": asked.atol,
             "step": self._group.step,
@@ -579,7 +580,9 @@ class OnGpu:
             drawn = np.array([each.drawn(periods) for each in calls])
             noise[:] = drawn[which].transpose(1, 2, 0)
         guess = self._group.step or drives[0].period
+        laws = [drive.kernel_for(self._runs.model) for drive in drives]
         return {
+            "laws": np.array([law.constants for law in laws if law is not None]).T,
             "noise": noise,
             "late": first.late,
             "guess": guess,
