@@ -42,7 +42,7 @@ ARMS: dict[str, tuple[str, float, dict[str, Any]]] = {
 """Torques and deflections are below what the motion would take."""
 WEIGHTS: dict[str, Any] = {"Q": [30.0, 10.0, 10.0, 1.0, 0.1, 0.1], "R": 0.5}
 RUNS = 3
-"""Runs of which each step takes the shortest time."""
+"""Number of equal runs. The time of a step is the shortest one of these."""
 HORIZONS = (20, 40, 125, [1] * 10 + [5] * 14)
 CONDENSED: dict[str, dict[str, Any]] = {
     **OPTIONS,

@@ -529,7 +529,7 @@ def test_runs_that_cannot_be_together_are_refused_in_one_line(message):
 
 @pytest.mark.parametrize("loop", LOOPS)
 def test_many_runs_with_controllers_have_the_gradients_of_each(arm, loop, batches):
-    """Each run has its own gains, start and parameters: nine runs, of which eight form a batch."""
+    """Nine runs, eight of them in one batch, have their own gains, starts and parameters."""
     wrapped, before = LOOPS[loop]
     rng, names = np.random.default_rng(8), ["q0", "p", f"{before}Kp", f"{before}reference"]
     u = [wrapped(JointPD(np.array([0.3, 0.1]) * (i + 1), Kp=[2.0 + i, 4.0], Kd=1.0, filter=40.0)) for i in range(9)]

@@ -95,7 +95,7 @@ class HostGpu:
         return View(of.ctypes.data, of.shape, tuple(each // of.itemsize for each in of.strides), of.dtype, of)
 
     def wait(self) -> None:
-        """What is launched has ended."""
+        """Do nothing, as each launch has ended when it returns."""
 
     def occupancy(self, *program: Any) -> dict[str, int]:
         return {"registers": 16, "local": 0, "threads": 1}

@@ -356,6 +356,10 @@ class Steps:
             return self._about(first, x, self._last)
         if self.about == "prediction" and self.plan is not None:
             return self._predicted(first, x, self._shifted(first))
+        return self._referred(first)
+
+    def _referred(self, first: int) -> Prediction:
+        """Prediction along the reference from a sample on."""
         return self._tail if first >= len(self.course.r) - 1 else self._along(first)
 
     def _shifted(self, first: int) -> Array:
@@ -390,7 +394,10 @@ class Steps:
         solver.low[:], solver.high[:] = self.limits.shares(v, last, prediction.y)
         solver.x0[:] = x0
         good = solver(first, 0)
-        at, multipliers, active = self._pushing(good)
+        at, multipliers = solver.pushing
+        sizes = np.abs(multipliers[at < solver.y.size])
+        active = bool((sizes > SLIGHT * sizes.max(initial=0.0)).any())
+        self.solved += active or not good
         if not good:
             return None
         return solver.inputs, active, self._solution(prediction, x0, v, last, at, multipliers)
@@ -406,13 +413,12 @@ class Steps:
             return None
         at, multipliers = solver.pushing
         v, x0 = course.v[course.at(first, int(self.edges[-1]))], solver.x0.copy()
-        prediction = self._prediction(first, course.r[0])
-        solution = self._solution(prediction, x0, v, self._before, at, multipliers)
+        solution = self._solution(self._referred(first), x0, v, self._before, at, multipliers)
         return Plan(first, x0, np.repeat(self.along.plan, self.lengths, axis=0), bool(self.along.pushed), solution)
 
     def _sampled(self, first: int, x: Array) -> Array:
         """Return the inputs of a sample along the reference, in native code."""
-        assert self.along is not None
+        assert self.along is not None and self._recursions is not None
         self._before = self._last
         good, active = self._by_samples(first, x), bool(self.along.pushed)
         self.solved += active or not good
@@ -421,25 +427,14 @@ class Steps:
         else:
             self.failed += 1
             if not self.first_failure:
-                course, rows = self.course, self.course.at(first, int(self.edges[-1]))
-                x0 = np.append(course.S * (x - course.r[rows[0]]), 1.0)
-                self._reported(first, course.v[rows], x0, lambda: self._prediction(first, x))
+                v = self.course.v[self.course.at(first, int(self.edges[-1]))]
+                self._reported(first, v, self._recursions.x0.copy(), lambda: self._referred(first))
         return self.along.to.copy()
 
     def _by_samples(self, first: int, x: Array) -> bool:
         """Compute the inputs of a sample along the reference in native code. Return True if there is a solution."""
         assert self.along is not None and self._recursions is not None
         return self._recursions.along(self.along, first, x)
-
-    def _pushing(self, good: bool) -> tuple[Array, Array, bool]:
-        """Return the active limits of the native solution with their multipliers, and True if one has a force."""
-        solver = self._recursions
-        assert solver is not None
-        at, multipliers = solver.pushing
-        sizes = np.abs(multipliers[at < solver.y.size])
-        active = bool((sizes > SLIGHT * sizes.max(initial=0.0)).any())
-        self.solved += active or not good
-        return at, multipliers, active
 
     def _solution(
         self, prediction: Prediction, x0: Array, v: Array, last: Array, at: Array, multipliers: Array
