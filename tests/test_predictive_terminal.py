@@ -6,7 +6,8 @@ from controlled import refused
 
 import flexarm as fa
 from flexarm.control import Predictive, Sampled
-from flexarm.control.predictive_terminal import determined
+from flexarm.control.predictive_horizon import Limits
+from flexarm.control.predictive_terminal import determined, limited
 
 PERIOD, LIMIT = 0.02, 0.05  # [s], [N m]
 
@@ -73,6 +74,25 @@ def test_the_least_horizon_is_that_of_simulated_motions():
         np.testing.assert_allclose(ends[0], ends[2], rtol=1e-6)
         if count > 1:
             assert (ends[1] > ends[2] * (1.0 + 1e-6)).any()
+
+
+def test_the_rows_are_inputs_changes_and_outputs_of_the_loop():
+    """Of two samples of a random loop; a limit that does not exist has no row."""
+    rng = np.random.default_rng(2)
+    F, G, K, C = (rng.normal(size=shape) for shape in ((4, 4), (4, 2), (2, 4), (3, 4)))
+    v, y, x = np.array([0.1, -0.2]), np.array([0.3, 0.1, -0.1]), rng.normal(size=4)
+    low, high = np.array([-1.1, -np.inf, -0.7]), np.array([0.9, 1.3, 0.4])
+    limits = Limits(
+        np.ones(3, dtype=int), 3, np.array([0.5, 0.6]), np.array([0.2, 0.25]), low, high, True, tuple("abcde")
+    )
+    A, rows, bounds = limited(limits, F, G, K, C, v, y)
+    after = F @ x - G @ (K @ x)
+    assert A @ x == pytest.approx(after)
+    change = -K @ after + K @ x
+    wanted = [-K @ x, K @ x, change, -change, C @ x, -(C @ x)[[0, 2]]]
+    assert rows @ x == pytest.approx(np.concatenate(wanted))
+    sides = [limits.u - v, limits.u + v, limits.rate, limits.rate, high - y, (y - low)[[0, 2]]]
+    assert bounds == pytest.approx(np.concatenate(sides))
 
 
 def test_the_plan_keeps_the_limits_after_the_horizon(rod):
