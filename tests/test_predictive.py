@@ -10,9 +10,10 @@ from scipy.linalg import block_diag, expm
 from scipy.optimize import lsq_linear, minimize
 
 import flexarm as fa
-from flexarm.control import LQR, Predictive, Sampled, equilibrium
+from flexarm.control import LQR, Observed, Predictive, Sampled, equilibrium
 from flexarm.control.predictive_solver import QuadraticProgram, miss
 from flexarm.errors import FlexarmError
+from flexarm.estimation import EKF
 
 J = 0.5
 T = 0.1
@@ -454,37 +455,55 @@ def test_without_a_solution_a_run_may_end(rotor):
 
 # -- what is seen ------------------------------------------------------------------------------------------------------
 
-SEEN = [fa.Encoder(coordinate="rod.drive", noise=1e-3)]
+SEEN = [fa.Encoder(coordinate="beam.drive", noise=1e-4), fa.StrainGauge(link="beam", noise=2e-3)]
 
 
-def test_the_filter_settles_at_the_steady_one(rotor):
-    """Of python-control, with the same noises; its estimate of an arm that it knows is then the arm's state."""
-    import control
-
-    steps = Predictive(0.0, sensors=SEEN, process=0.3, unmodelled=0.0, **WEIGHTS).stepper(rotor, T)
-    plant = fa.Stepper(rotor, T, [0.4], [0.0])
-    for k in range(60):
-        plant.step(steps(k * T, plant.q))
-    F, G = linear(rotor, np.zeros(1), np.zeros(1), T)
-    _, P, _ = control.dlqe(F, G, np.array([[1.0, 0.0]]), [[0.09]], [[1e-6]])
-    estimate = steps.estimate
-    np.testing.assert_allclose(F @ estimate.P @ F.T + 0.09 * G @ G.T, P, rtol=1e-6)
-    state = plant.state
-    estimate.moved(steps.plan.u[0], F)
-    np.testing.assert_allclose(estimate.x, state, atol=1e-6)
+def test_its_inputs_are_those_of_the_estimate(beam):
+    """Sample by sample, along a motion within limits, with a delay and a plan that the filter does not know."""
+    period, given = 0.02, Predictive(fa.Quintic((0.0,), (0.5,), 0.5), limit=2.0, horizon=20, delay=0.04, **WEAK)
+    seen = Observed(given, SEEN, estimator=EKF(process=0.05, unmodelled=0.2))
+    save = fa.SaveAt(samples=61, record=["estimate"])
+    result = fa.simulate(beam, 1.2, u=Sampled(seen, period, delay=0.04, seed=3), save=save, progress=False)
+    assert result.attrs["predictive_steps"] == 60
+    steps = given.stepper(beam, period)
+    wanted = np.array([steps(k * period, x) for k, x in enumerate(result.estimate.values[:60])])
+    np.testing.assert_allclose(result.u.values[2:60], wanted[:58], rtol=0, atol=1e-12)
+    assert np.abs(result.estimate.values[5:, 1] - result.q.values[5:, 1]).max() > 1e-5  # of the beam's modes
 
 
 def test_a_beam_by_its_encoder_and_a_strain_gauge(beam):
-    seen = [fa.Encoder(coordinate="beam.drive", noise=1e-4), fa.StrainGauge(link="beam", noise=2e-3)]
     given = Predictive(fa.Quintic((0.0,), (0.5,), 0.5), limit=2.0, deflection=0.006, horizon=20, **WEAK)
     runs = [
         fa.simulate(beam, 1.2, u=Sampled(each, 0.02, delay=0.02, seed=3), samples=241, progress=False)
-        for each in (given, replace(given, sensors=seen))
+        for each in (given, Observed(given, SEEN, estimator=EKF()))
     ]
     for result in runs:
         assert np.abs(result.deflection.sel(axis="y").values).max() < 1.1 * 0.006
     assert np.abs(runs[0].q - runs[1].q).max() < 0.02
     assert np.abs(runs[0].u - runs[1].u).max() > 1e-3
+
+
+def test_the_estimate_begins_where_a_motion_begins(beam):
+    times = np.linspace(0.0, 1.0, 51)
+    q = np.column_stack([0.3 + 0.0 * times, 0.0 * times, 0.0 * times])
+    motion = SimpleNamespace(times=times, q=q, qd=0 * q, u=np.zeros((51, 1)))
+    given = Predictive(motion, limit=2.0, horizon=20, **WEAK)
+    seen = Sampled(Observed(given, SEEN, estimator=EKF()), 0.02)
+    result = fa.simulate(beam, 0.2, q0=q[0], u=seen, save=fa.SaveAt(record=["estimate"]), progress=False)
+    assert np.abs(result.estimate.values[:, 0] - 0.3).max() < 1e-3
+
+
+def test_sensors_of_its_own_are_refused(beam):
+    class Seeing:
+        sensors = SEEN
+
+        def stepper(self, model, period):
+            return lambda t, y: [0.0]
+
+    with refused(
+        "Observed: the controller .*Seeing.* has sensors of its own; leave them out, or leave out Observed"
+    ):
+        fa.simulate(beam, 0.1, u=Sampled(Observed(Seeing(), SEEN, estimator=EKF()), 0.02), progress=False)
 
 
 def test_it_may_believe_in_another_arm(beam):
@@ -550,22 +569,6 @@ def test_wrong_numbers_are_refused_at_once(given, message):
         (
             {"outputs": [fa.Accelerometer()], "bounds": 1.0},
             "Predictive: outputs: a sensor depends directly on u, as an Accelerometer does; leave it out",
-        ),
-        (
-            {"sensors": [fa.Accelerometer(noise=1.0)]},
-            "Predictive: sensors: a sensor depends directly on u, as an Accelerometer does; leave it out",
-        ),
-        (
-            {"sensors": [fa.Encoder(coordinate="beam.drive")]},
-            "Predictive: Encoder has neither noise nor resolution; the filter needs one of them",
-        ),
-        (
-            {"sensors": [fa.Encoder(coordinate="beam.drive", noise=1.0, sample_time=0.04)]},
-            "Predictive: Encoder samples every 0.04 s and the controller every 0.02 s; they must be equal",
-        ),
-        (
-            {"sensors": [fa.StrainGauge(link="beam", noise=1e-3)]},
-            "Predictive: there is no stationary Kalman filter.*",
         ),
         ({"delay": 0.03}, "Predictive: delay is 0.03 s; it must be a whole number of periods of 0.02 s, at most 10000"),
         (

@@ -28,10 +28,9 @@ from flexarm.checks import (
 from flexarm.control.along import Motion, held_of, motion_of, slow_motion
 from flexarm.control.equilibrium import equilibrium
 from flexarm.control.free import fixed_base
-from flexarm.control.gains import actuators, designing, followed, gain, places_of, torques
+from flexarm.control.gains import actuators, designing, followed, places_of, torques
 from flexarm.control.lqr import pace
 from flexarm.control.predictive_course import Course, Slopes, Weights, course
-from flexarm.control.predictive_estimate import Estimate
 from flexarm.control.predictive_horizon import Limits
 from flexarm.control.predictive_solver import NATIVE, OPTIONS
 from flexarm.control.predictive_steps import ABOUT, OTHERWISE, Steps
@@ -68,8 +67,8 @@ class Predictive:
     the problem again. Where no limit is active the result is exactly LQR: time-varying along a motion, and `LQR` after
     it or at a point. The horizon uses future values of the reference.
 
-    The controller is sampled: `Sampled(Predictive(...), period=..., delay=...)`. It needs the complete state, or
-    `sensors`.
+    The controller is sampled: `Sampled(Predictive(...), period=..., delay=...)`. It needs the complete state. With
+    sensors, an estimator gives it: `Sampled(Observed(Predictive(...), sensors, estimator=EKF()), period=...)`.
 
     Parameters
     ----------
@@ -119,10 +118,6 @@ class Predictive:
     hold : bool, optional
         True if each row of a motion's u is constant until the next time, False if u is linear between the times.
         Default: as in an optimal motion, otherwise linear.
-    sensors : list of sensors, optional
-        Sensors with noise or resolution, from which a Kalman filter estimates the state.
-    process, unmodelled
-        Disturbances that the filter assumes, constant over each period; see `Observed`.
     nominal : Model, optional
         Model of the arm that the design assumes, if it is not the arm that runs; see `DesignedFor`.
     delay : float, optional
@@ -147,9 +142,6 @@ class Predictive:
     solver: str = NATIVE
     changes: int = 1000
     hold: bool | None = None
-    sensors: Sequence[Any] | None = None
-    process: ArrayLike = 0.1
-    unmodelled: float = 1.0
     nominal: Model | None = None
     delay: float | None = None
 
@@ -160,7 +152,6 @@ class Predictive:
                     raise Fault(name, f"is {shown(given)}; it must be {choices(*allowed)}")
             if self.hold is not None:
                 checked_flag(self.hold, "hold")
-            checked_number(self.unmodelled, "rad/s^2 or m/s^2", NOT_NEGATIVE, "unmodelled")
             if self.penalty is not None:
                 checked_number(self.penalty, "", POSITIVE, "penalty")
             if self.delay is not None:
@@ -180,14 +171,24 @@ class Predictive:
         return replace(self, delay=delay) if self.delay is None else self
 
     @property
+    def sensors(self) -> None:
+        """None: the controller reads the state."""
+        return None
+
+    @property
     def wanted(self) -> Reference | None:
         """The reference, if it is a reference of the joints."""
         is_one = hasattr(self.reference, "expression") and not isinstance(self.reference, type)
         return self.reference if is_one else None
 
+    def start(self, model: Model) -> tuple[Array, Array]:
+        """Return the state q (nq,), qd (n,) in which a run on this model begins, if it is given no other."""
+        motion = self._motion(model)[0] if self._has_torques and self.nominal is None else None
+        return initial(model, self.wanted) if motion is None else (motion.q[0], motion.qd[0])
+
     @designing("Predictive")
     def stepper(self, model: Model, period: float) -> Steps:
-        """Return the controller of a run: a function of t and the state, or the sensors' readings, that returns u (m,).
+        """Return the controller of a run: a function of t and the state that returns u (m,).
 
         Its attribute `seconds` has the time of each call, and `report` has the counts. Raises `DescriptionError` if
         parts do not fit the arm; see `LQR.law` too.
@@ -206,7 +207,6 @@ class Predictive:
         within, seen = self._limits(nominal, period)
         way = self._course(nominal, period)
         within = self._longer(within, seen, way)
-        estimate = None if self.sensors is None else self._estimate(way)
         late = self._late(period)
         return Steps(
             way,
@@ -220,7 +220,6 @@ class Predictive:
             late,
             places,
             self._start(way),
-            estimate,
         )
 
     # -- parts
@@ -332,31 +331,6 @@ class Predictive:
     def _start(self, way: Course) -> Array:
         """State in which a run begins (2n,), if it is given no other."""
         return way.r[0] if self._has_torques else np.concatenate(initial(way.model, self.wanted))
-
-    def _estimate(self, way: Course) -> Estimate:
-        model = way.model
-        seen, variances = outputs(model, self.sensors or ()), []
-        if seen.driven:
-            raise DescriptionError(
-                "Predictive: sensors: a sensor depends directly on u, as an Accelerometer does; leave it out"
-            )
-        for each in seen.sensors:
-            kind, time = type(each).__name__, each.sample_time
-            if time is not None and time != way.period:
-                raise DescriptionError(
-                    f"Predictive: {kind} samples every {time:g} s and the controller every {way.period:g} s; they "
-                    "must be equal"
-                )
-            variance = each.noise**2 + each.resolution**2 / 12
-            if not variance:
-                raise DescriptionError(
-                    f"Predictive: {kind} has neither noise nor resolution; the filter needs one of them"
-                )
-            variances += [variance] * len(each.names(model.arm))
-        n, T = model.nv, way.period
-        pushed = way.Gamma[0] @ gain("Predictive: process", self.process, len(model.inputs))
-        shaken = self.unmodelled * np.vstack([T**2 / 2 * np.eye(n), T * np.eye(n)])
-        return Estimate(way, seen, self._start(way), np.array(variances), pushed @ pushed.T + shaken @ shaken.T)
 
 
 def _tips(model: Model) -> list[TipDeflection]:

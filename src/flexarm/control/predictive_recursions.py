@@ -8,9 +8,10 @@ import numpy as np
 
 from flexarm.arrays import Array, address_of
 from flexarm.control.active_set import SOLVED, UNFINISHED, Horizon, forgotten, solved
+from flexarm.control.predictive_ahead import Ahead
 from flexarm.control.predictive_course import Optimum, Stage
 from flexarm.control.predictive_horizon import Limits
-from flexarm.control.predictive_samples import sampled
+from flexarm.control.predictive_samples import delayed, sampled
 from flexarm.native.functions import translated
 from flexarm.native.language import Placed
 from flexarm.native.once import Once
@@ -18,7 +19,7 @@ from flexarm.native.once import Once
 VIOLATION = 1e-9
 """Largest violation in a solution, as a share of the limit."""
 
-CODE = Once(lambda: translated(solved, forgotten, sampled))
+CODE = Once(lambda: translated(solved, forgotten, sampled, delayed))
 SOLVE = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)
 SAMPLE = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p)
 FORGET = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
@@ -184,10 +185,14 @@ class Recursions:
         """Matrices `forward` and `backward` of the record."""
         return self._matrices
 
-    def along(self, samples: Placed, sample: int, x: Array) -> bool:
-        """Compute the inputs of a sample along a reference, see `Along`. Return True if there is a solution."""
-        call = SAMPLE(self._code.addresses["sampled"])
-        self.unfinished = bool(call(samples.address, sample, np.ascontiguousarray(x).ctypes.data) == UNFINISHED)
+    def along(self, samples: Placed, sample: int, x: Array, ahead: Ahead | None = None) -> bool:
+        """Compute the inputs of a sample along a reference from the state x, see `Along`.
+
+        With `ahead`, x is the state before the delay. Return True if there is a solution.
+        """
+        root, record = ("sampled", samples) if ahead is None else ("delayed", ahead.record)
+        call = SAMPLE(self._code.addresses[root])
+        self.unfinished = bool(call(record.address, sample, np.ascontiguousarray(x).ctypes.data) == UNFINISHED)
         return bool(samples.good)
 
     @property

@@ -1,5 +1,7 @@
 """Samples of predictive control along a reference in native code: limits, solution, and steps without a solution.
 
+If u reaches the arm later, the state is predicted over this delay by Runge-Kutta steps.
+
 The functions are in the language of `native.language`. They also become C code for a controller's board.
 """
 
@@ -7,7 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from flexarm.control.active_set import SOLVED, UNFINISHED, Horizon, forgotten, solved
-from flexarm.native.language import Floats, Words
+from flexarm.native.language import Floats, Words, call
+from flexarm.simulation.steps import copied
 
 
 @dataclass
@@ -64,6 +67,81 @@ class Along:
     previous: int
     good: int
     pushed: int
+
+
+@dataclass
+class Delayed:
+    """Samples whose inputs reach the arm some periods later.
+
+    Attributes
+    ----------
+    along : Along
+    rate : address
+        Kernel (x, u) -> dx/dt.
+    states, inputs, periods : int
+        Sizes of x and u, and the delay in periods.
+    steps, h : int, float
+        Runge-Kutta steps in a period, and their length [s].
+    under_way : (periods, inputs)
+        Inputs that have not reached the arm, the oldest first.
+    x, z, k, total : (states,), (states + inputs,), (states,), (states,)
+        State, at last that at the end of the delay; arguments and results of the kernel; sums of rates.
+    stages, reach, shares
+        The method, see `ButcherTableau.in_sequence`.
+    """
+
+    along: Sequence[Along]
+    rate: int
+    states: int
+    inputs: int
+    periods: int
+    steps: int
+    h: float
+    under_way: Floats
+    x: Floats
+    z: Floats
+    k: Floats
+    total: Floats
+    stages: int
+    reach: Floats
+    shares: Floats
+
+
+def delayed(s: Delayed, sample: int, x: Floats) -> int:
+    """Compute the inputs that reach the arm from a sample on. Return the status of the program.
+
+    The state x (states,) is that before the delay.
+    """
+    a = s.along[0]
+    predicted(s, x)
+    status = sampled(a, sample, s.x)
+    sent(s, a.to)
+    return status
+
+
+def sent(s: Delayed, u: Floats) -> None:
+    """Add inputs u (inputs,) to those that are under way, in place of the oldest."""
+    last = (s.periods - 1) * s.inputs
+    for i in range(last):
+        s.under_way[i] = s.under_way[i + s.inputs]
+    copied(u, s.under_way[last:], s.inputs)
+
+
+def predicted(s: Delayed, x: Floats) -> None:
+    """Move the state x (states,) by the inputs that are under way."""
+    copied(x, s.x, s.states)
+    for period in range(s.periods):
+        copied(s.under_way[period * s.inputs :], s.z[s.states :], s.inputs)
+        for _ in range(s.steps):
+            copied(s.x, s.z, s.states)
+            copied(s.x, s.total, s.states)
+            for stage in range(s.stages):
+                call(s.rate, s.z, s.k)
+                share, reach = s.h * s.shares[stage], s.h * s.reach[stage]
+                for i in range(s.states):
+                    s.total[i] += share * s.k[i]
+                    s.z[i] = s.x[i] + reach * s.k[i]
+            copied(s.total, s.x, s.states)
 
 
 def sampled(s: Along, sample: int, x: Floats) -> int:

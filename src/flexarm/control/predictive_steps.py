@@ -11,8 +11,8 @@ import numpy as np
 from flexarm.arrays import Array
 from flexarm.cached import cached_property
 from flexarm.checks import counted
+from flexarm.control.predictive_ahead import Ahead
 from flexarm.control.predictive_course import Course, Optimum, Slopes, Stage, models, optimum
-from flexarm.control.predictive_estimate import Estimate
 from flexarm.control.predictive_horizon import Limits, Program, condensed, typical
 from flexarm.control.predictive_recursions import Matrices, Recursions
 from flexarm.control.predictive_samples import Along
@@ -91,15 +91,12 @@ class Prediction:
         Steps of the horizon, their optimum without limits, and the slopes (k, p, s + 1) of the outputs at their ends.
     y : (k, p)
         Outputs without deviation at the ends of the steps.
-    Phi : (2n, 2n)
-        Transition matrix of the first period.
     """
 
     limits: Limits
     weight: float
     parts: Callable[[], tuple[Stage, Optimum, Array]]
     y: Array
-    Phi: Array
 
     @cached_property
     def steps(self) -> tuple[Stage, Optimum, Array]:
@@ -116,7 +113,7 @@ class Prediction:
 @final
 @dataclass(eq=False)
 class Steps:
-    """The controller of one run: returns u (m,) from t and the state (2n,), or from the sensors' readings.
+    """The controller of one run: returns u (m,) from t and the state (2n,).
 
     Attributes
     ----------
@@ -130,6 +127,8 @@ class Steps:
         Outputs of the trajectory, and their slopes in the coordinates of stages.
     along : Along or None
         Native code of samples along the reference, if the horizon needs no other models.
+    ahead : Ahead or None
+        Prediction over the delay.
     """
 
     course: Course
@@ -143,7 +142,6 @@ class Steps:
     late: int
     places: Array
     start: Array
-    estimate: Estimate | None
     seconds: list[float] = field(default_factory=list)
     solved: int = 0
     active: int = 0
@@ -155,9 +153,6 @@ class Steps:
         course, model = self.course, self.course.model
         self._plant = Stepper(model, course.period, course.r[0, : model.nv], course.r[0, model.nv :])
         self._last = course.v[0].copy()
-        # inputs that reach the arm over the last period, over the next, ...: zero before the run
-        self._under_way = [np.zeros_like(self._last)] * (self.late + 1)
-        self._Phi = course.Phi[0]
         self.lengths, self.edges = self.limits.lengths, self.limits.edges
         self._uniform = bool((self.lengths == 1).all())
         self._slopes = Slopes(model, self.outputs.sensors) if self.outputs else None
@@ -177,6 +172,7 @@ class Steps:
         else:
             rows, columns = self._tail.program.A.shape
             self._solver = QuadraticProgram(self.solver, rows, columns) if rows else None
+        self.ahead = Ahead(model, course.r[0], course.period, self.late, self.along) if self.late else None
 
     def _placed(self) -> Placed:
         """Return the record of native code for samples along the reference."""
@@ -228,7 +224,8 @@ class Steps:
         x0 = np.append(course.S * (x - course.r[rows[0]]), 1.0)
         for _ in range(PREPARED):
             if self.along is not None:
-                found = self._by_samples(self.late, x)
+                assert self._recursions is not None
+                found = self._recursions.along(self.along, self.late, x)
                 self.along.last[:] = self._last
             else:
                 found = self._by_recursions(self.late, prediction, x0, course.v[rows]) is not None
@@ -278,7 +275,7 @@ class Steps:
             best = course.best.rows(rows) if self._uniform else None
             return self._joined(course.stage.rows(rows), best, self.C[ends], course.best.P[ends[-1]])
 
-        return Prediction(self.limits, self._weight, parts, self.y[ends], course.Phi[course.at(first, 1)[0]])
+        return Prediction(self.limits, self._weight, parts, self.y[ends])
 
     def _about(self, first: int, x: Array, u: Array) -> Prediction:
         """Prediction about the present state and inputs, with the same linear model over the horizon."""
@@ -294,7 +291,7 @@ class Steps:
         y = y + (course.S * (course.r[ends] - x)) @ C[:, :-1].T
         each = np.broadcast_to(C, (len(ends), *C.shape))
         parts = self._joined(stage, None, each, course.best.P[rows[-1]])
-        return Prediction(self.limits, self._weight, lambda: parts, y, Phi)
+        return Prediction(self.limits, self._weight, lambda: parts, y)
 
     def _predicted(self, first: int, x: Array, u: Array) -> Prediction:
         """Prediction about the motion that the arm itself makes under the last plan's inputs (periods, m)."""
@@ -316,7 +313,7 @@ class Steps:
         shift = course.S * (course.r[rows[end]] - motion[end])
         y = self._outputs_at(motion[end]) + (C[..., :-1] @ shift[..., None])[..., 0]
         parts = self._joined(stage, None, C, course.best.P[rows[-1]])
-        return Prediction(self.limits, self._weight, lambda: parts, y, Phi[0])
+        return Prediction(self.limits, self._weight, lambda: parts, y)
 
     def _moved(self, x: Array, u: Array) -> Array:
         """State one period later."""
@@ -330,26 +327,18 @@ class Steps:
         """Return u (m,)."""
         began = perf_counter()
         first = round(t / self.course.period)
-        x = self._state(seen)
-        for u in self._under_way[1:]:  # inputs that reach the arm before those of this sample
-            x = self._moved(x, u)
-        first += self.late
+        x = seen[self.places]
         if self.along is not None:
-            u, Phi = self._sampled(first, x), self.course.Phi[min(first, len(self.course.r) - 1)]
+            u = self._sampled(first + self.late, x)
         else:
-            prediction = self._prediction(first, x)
-            u, Phi = self._planned(first, x, prediction), prediction.Phi
-        self._last, self._Phi, self._under_way = u, Phi, [*self._under_way[1:], u]
+            if self.ahead is not None:  # inputs that reach the arm before those of this sample
+                x = self.ahead.predicted(x)
+            u = self._planned(first + self.late, x)
+            if self.ahead is not None:
+                self.ahead.send(u)
+        self._last = u
         self.seconds.append(perf_counter() - began)
         return u
-
-    def _state(self, seen: Array) -> Array:
-        """Present state (2n,)."""
-        if self.estimate is None:
-            return seen[self.places]
-        if self.seconds:
-            self.estimate.moved(self._under_way[0], self._Phi)
-        return self.estimate.corrected(seen)
 
     def _prediction(self, first: int, x: Array) -> Prediction:
         if self.about == "state":
@@ -369,9 +358,9 @@ class Steps:
         more = self.edges[-1] - len(planned)
         return np.vstack([planned, self.course.v[self.course.at(first + len(planned), more)]])
 
-    def _planned(self, first: int, x: Array, prediction: Prediction) -> Array:
+    def _planned(self, first: int, x: Array) -> Array:
         """Return the inputs of the program, or those of `otherwise` if it has no solution."""
-        course = self.course
+        course, prediction = self.course, self._prediction(first, x)
         rows = course.at(first, int(self.edges[-1]))
         x0, v = np.append(course.S * (x - course.r[rows[0]]), 1.0), course.v[rows]
         solve = self._by_recursions if self._recursions is not None else self._condensed
@@ -417,10 +406,13 @@ class Steps:
         return Plan(first, x0, np.repeat(self.along.plan, self.lengths, axis=0), bool(self.along.pushed), solution)
 
     def _sampled(self, first: int, x: Array) -> Array:
-        """Return the inputs of a sample along the reference, in native code."""
+        """Return the inputs that reach the arm from a sample on, along the reference and in native code.
+
+        The state x is that of the present sample.
+        """
         assert self.along is not None and self._recursions is not None
         self._before = self._last
-        good, active = self._by_samples(first, x), bool(self.along.pushed)
+        good, active = self._recursions.along(self.along, first, x, self.ahead), bool(self.along.pushed)
         self.solved += active or not good
         if good:
             self.active += active
@@ -430,11 +422,6 @@ class Steps:
                 v = self.course.v[self.course.at(first, int(self.edges[-1]))]
                 self._reported(first, v, self._recursions.x0.copy(), lambda: self._referred(first))
         return self.along.to.copy()
-
-    def _by_samples(self, first: int, x: Array) -> bool:
-        """Compute the inputs of a sample along the reference in native code. Return True if there is a solution."""
-        assert self.along is not None and self._recursions is not None
-        return self._recursions.along(self.along, first, x)
 
     def _solution(
         self, prediction: Prediction, x0: Array, v: Array, last: Array, at: Array, multipliers: Array
