@@ -18,6 +18,7 @@ import flexarm as fa
 from benchmarks.report import Picture, Table, time
 from flexarm import analysis, style
 from flexarm.control import Composite, DesignedFor, JointPD, Observed, Predictive, Sampled, Tracking
+from flexarm.estimation import EKF
 from flexarm.trajectory import reference_values
 
 if TYPE_CHECKING:
@@ -143,8 +144,8 @@ def contenders(motion: Callable[[float], Any]) -> dict[str, Contender]:
         follow = DesignedFor(Tracking(best, **given), model)
 
         def law(noisy: bool) -> Any:
-            heard = seen if noisy else None
-            return Predictive(best, **given, limit=LIMIT, horizon=HORIZON, nominal=model, sensors=heard)
+            planned = Predictive(best, **given, limit=LIMIT, horizon=HORIZON, nominal=model)
+            return DesignedFor(Observed(planned, seen, estimator=EKF()), model) if noisy else planned
 
         place = partial(places_of_all, best)
         return Contender(law, place, best.duration, SLOWLY, lambda plant: None if plant.noisy or plant.late else follow)

@@ -500,9 +500,7 @@ def test_sensors_of_its_own_are_refused(beam):
         def stepper(self, model, period):
             return lambda t, y: [0.0]
 
-    with refused(
-        "Observed: the controller .*Seeing.* has sensors of its own; leave them out, or leave out Observed"
-    ):
+    with refused("Observed: the controller .*Seeing.* has sensors of its own; leave them out, or leave out Observed"):
         fa.simulate(beam, 0.1, u=Sampled(Observed(Seeing(), SEEN, estimator=EKF()), 0.02), progress=False)
 
 
@@ -644,6 +642,24 @@ def test_in_a_file(tmp_path):
     path.write_text(SLEW, encoding="utf-8")
     with refused(r".*controller.period is missing; a predictive controller needs its sampling period"):
         fa.load_scenario(path)
+
+
+def test_on_estimates_in_a_file(tmp_path):
+    path = tmp_path / "seen.toml"
+    inner, after = SLEW.split("[controller]\n")
+    places = ("upper.joint", "fore.joint")
+    sensors = ", ".join(f'{{ type = "encoder", coordinate = "{x}", noise = 1e-3 }}' for x in places)
+    path.write_text(
+        f'{inner}[controller]\ntype = "observed"\nperiod = 0.02\ndelay = 0.02\nsensors = [{sensors}]\n'
+        f'estimator = {{ type = "ekf" }}\n[controller.controller]\n{after}',
+        encoding="utf-8",
+    )
+    by_file = fa.load_scenario(path).run(progress=False)
+    given = Predictive(fa.Quintic((0.0, 0.3), (0.2, 0.5), 0.3), limit=30.0, bandwidth=8.0, horizon=10)
+    sensors = [fa.Encoder(coordinate=x, noise=1e-3) for x in places]
+    seen = Sampled(Observed(given, sensors, estimator=EKF()), 0.02, delay=0.02)
+    wanted = fa.simulate("rigid-two-link", 0.4, u=seen, samples=41, progress=False)
+    np.testing.assert_allclose(by_file.u, wanted.u, atol=1e-9)
 
 
 def test_a_free_base_and_drives_with_states():

@@ -52,7 +52,7 @@ class Observed:
     Parameters
     ----------
     controller : Controller
-        A controller of the complete state.
+        A controller of the complete state; with an `estimator` also `Predictive`.
     sensors : list of sensors
         Encoders, tachometers, strain gauges, tip positions, with their `noise` and `resolution`. Also accelerometers,
         if the loop is sampled.

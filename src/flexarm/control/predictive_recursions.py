@@ -11,7 +11,7 @@ from flexarm.control.active_set import SOLVED, UNFINISHED, Horizon, forgotten, s
 from flexarm.control.predictive_ahead import Ahead
 from flexarm.control.predictive_course import Optimum, Stage
 from flexarm.control.predictive_horizon import Limits
-from flexarm.control.predictive_samples import delayed, sampled
+from flexarm.control.predictive_samples import sampled, sampled_late
 from flexarm.native.functions import translated
 from flexarm.native.language import Placed
 from flexarm.native.once import Once
@@ -19,7 +19,7 @@ from flexarm.native.once import Once
 VIOLATION = 1e-9
 """Largest violation in a solution, as a share of the limit."""
 
-CODE = Once(lambda: translated(solved, forgotten, sampled, delayed))
+CODE = Once(lambda: translated(solved, forgotten, sampled, sampled_late))
 SOLVE = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)
 SAMPLE = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p)
 FORGET = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
@@ -190,7 +190,7 @@ class Recursions:
 
         With `ahead`, x is the state before the delay. Return True if there is a solution.
         """
-        root, record = ("sampled", samples) if ahead is None else ("delayed", ahead.record)
+        root, record = ("sampled", samples) if ahead is None else ("sampled_late", ahead.record)
         call = SAMPLE(self._code.addresses[root])
         self.unfinished = bool(call(record.address, sample, np.ascontiguousarray(x).ctypes.data) == UNFINISHED)
         return bool(samples.good)

@@ -107,7 +107,7 @@ class Delayed:
     shares: Floats
 
 
-def delayed(s: Delayed, sample: int, x: Floats) -> int:
+def sampled_late(s: Delayed, sample: int, x: Floats) -> int:
     """Compute the inputs that reach the arm from a sample on. Return the status of the program.
 
     The state x (states,) is that before the delay.

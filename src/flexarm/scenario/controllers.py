@@ -19,6 +19,8 @@ from flexarm.trajectory import Reference
 SAMPLING = ("period", "delay", "limit", "rate_limit", "seed")
 ADDED = {"integral": "Integral", "strain_rate": "StrainRate", "disturbance_observer": "DisturbanceObserver"}
 """Tables in a controller's table, with the classes that they add around the controller."""
+OBSERVED = "observed"
+"""Type of the controller that gives another one, perhaps a predictive one, its period and an estimate."""
 FOLLOWING = ("rigid-inverse-dynamics", "optimal-torques")
 """Inputs that follow the reference."""
 
@@ -85,14 +87,19 @@ def _fields(kind: Any) -> dict[str, dataclasses.Field]:
 
 
 def _checked(value: object) -> Any:
-    """Return the table unchanged after a check of its keys."""
+    """Return the table of a controller unchanged after a check of its keys."""
+    return _in_loop(value, "")
+
+
+def _in_loop(value: object, outer: str) -> Any:
+    """Return the table of a controller, or of one within another of the type `outer`, after a check of its keys."""
     if not isinstance(value, Mapping):
         raise Fault("", f'is {shown(value)}; it must be a table such as {{type = "joint-pd", Kp = 10.0, Kd = 2.0}}')
     known = kinds()
     name = value.get("type")
     if not isinstance(name, str) or name not in known:
         raise Fault("type", wrong_type(name, known))
-    if hasattr(known[name], "stepper") and "period" not in value:
+    if hasattr(known[name], "stepper") and "period" not in value and outer != OBSERVED:
         raise Fault("period", f"is missing; a {name} controller needs its sampling period")
     if "estimator" in value and "period" not in value:
         raise Fault("period", "is missing; a controller with an estimator needs its sampling period")
@@ -118,7 +125,7 @@ def _checked(value: object) -> Any:
 def _inside(value: Mapping) -> Iterator[tuple[str, Callable[[Any], Any], Any]]:
     """Yield the inner controllers: the place, the validator and the table of each."""
     if "controller" in value:
-        yield "controller", _checked, value["controller"]
+        yield "controller", partial(_in_loop, outer=value["type"]), value["controller"]
     if "terms" in value:
         for i, term in enumerate(checked_list(value["terms"], "a list of tables", "terms")):
             known = isinstance(term, Mapping) and isinstance(term.get("type"), str) and term["type"] in INPUTS
@@ -185,7 +192,7 @@ def made(table: Mapping[str, Any], reference: Reference | None) -> Any:
         if "nominal" in table and "nominal" not in own:
             controller = control.DesignedFor(controller, Model(load(table["nominal"])))
         sampling = {k: table[k] for k in SAMPLING if k in table}
-        return control.Sampled(controller, **sampling) if sampling else controller
+        return control.Sampled(controller, **sampling) if "period" in table else controller
 
 
 def tried(table: Mapping[str, Any], reference: Reference) -> None:

@@ -189,7 +189,7 @@ def step_code(
         if ny
         else "",
         before=_lines(*stage.call) if stage else "",
-        again=_lines("if (!running) {", f"    {stage.begin}", "}") if stage else "",
+        again=_lines("if (!running) {", indent(stage.begin, "    "), "}") if stage else "",
         arguments=", ".join(["t", *given, *["self->z"] * bool(nz), "u", *["z"] * bool(nz)]),
         check=_lines(f"for (int i = 0; i < {nz}; i++) {{", "    finite = finite && isfinite(z[i]);", "}") if nz else "",
         safely=f"        const {real} back = {back};\n",

@@ -16,7 +16,7 @@ from flexarm.control.active_set import Horizon
 from flexarm.control.estimated import Estimated
 from flexarm.control.predictive import Predictive
 from flexarm.control.predictive_recursions import VIOLATION
-from flexarm.control.predictive_samples import Along, sampled
+from flexarm.control.predictive_samples import Along, Delayed, sampled, sampled_late
 from flexarm.control.predictive_solver import NATIVE
 from flexarm.control.predictive_steps import Steps
 from flexarm.errors import DescriptionError, SlowSampling
@@ -39,8 +39,8 @@ from flexarm.simulation.sampled import Sampled, SampledFeedback
 from flexarm.simulation.sampled_calls import SampledCalls
 from flexarm.simulation.stepped import in_python
 
-KERNELS = ("rate", "output", "constants")
-"""Kernels of a filter by the names of their fields, in order."""
+KERNELS = {"rate": "rates of the state", "output": "readings", "constants": "numbers that depend on parameters"}
+"""Results of a filter's kernels by the names of their fields, in order."""
 
 IN_LANES = ("p", "offset", "z", "y", "k", "total")
 """Arrays of a filter with numbers for several points at once. C code has one point at a time."""
@@ -61,7 +61,7 @@ class StageCode:
     programs : list of Program
     written : Written
     member, begin : str
-        The member of the controller's memory, and the call that gives it its first values.
+        Members of the controller's memory, and calls that give them their first values, line by line.
     call : list of str
         Lines that compute x (count,) from the readings y.
     bytes : int
@@ -75,6 +75,19 @@ class StageCode:
     call: list[str]
     count: int
     bytes: int
+
+    def before(self, other: "StageCode") -> "StageCode":
+        """Return the code of both, in this order."""
+        a, b = self.written, other.written
+        return StageCode(
+            [*self.programs, *other.programs],
+            Written(f"{a.declared}\n\n{b.declared}", f"{a.defined}\n\n{b.defined}"),
+            f"{self.member}\n{other.member}",
+            f"{self.begin}\n{other.begin}",
+            [*self.call, *other.call],
+            other.count,
+            self.bytes + other.bytes,
+        )
 
 
 class Stage(Protocol):
@@ -105,12 +118,14 @@ class Stage(Protocol):
 @final
 @dataclass(frozen=True)
 class Filtered:
-    """A nonlinear filter before the law.
+    """A nonlinear filter before the law, or before predictive control.
 
     Attributes
     ----------
     entries : list of int
-        Indices of the entries of the state that the law needs.
+        Indices of the entries of the state that the law, or predictive control, needs.
+    after : Predicted or None
+        Predictive control on the estimate.
     """
 
     feedback: SampledFeedback
@@ -119,18 +134,29 @@ class Filtered:
     inputs: Inputs
     estimated: Estimated
     period: float
+    after: "Predicted | None"
 
     @classmethod
-    def of(cls, loop: Sampled, design: Estimated) -> "Filtered":
-        """Return the filter of a sampled controller."""
-        model = design.model
+    def of(cls, where: str, loop: Sampled, design: Estimated, real: Real) -> "Filtered":
+        """Return the filter of a sampled controller. Raises `DescriptionError` if it cannot be written in C."""
+        model, inner = design.model, design.controller
+        if not isinstance(inner, Law | Predictive):
+            raise DescriptionError(
+                f"{where}: controller {type(inner).__name__} on the estimates runs in Python; C code needs one that is "
+                "an expression"
+            )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SlowSampling)  # the loop itself has warned
-            feedback = replace(loop, controller=_OfState(design.controller)).feedback(model)
-        whole = silent(feedback, model)
-        entries = needed(whole)
-        names, everything, _ = state_of(feedback.law, model)
-        law = Measured(tuple(names[i][0] + names[i][1] for i in entries), of_needed(whole), whole)
+            after = None
+            if isinstance(inner, Predictive):
+                after = Predicted.of(where, replace(loop, controller=inner), model, real)
+                feedback, law, entries = after.feedback, after.law, after.steps.places.tolist()
+            else:
+                feedback = replace(loop, controller=_OfState(inner)).feedback(model)
+                whole = silent(feedback, model)
+                entries, names = needed(whole), state_of(feedback.law, model)[0]
+                law = Measured(tuple(names[i][0] + names[i][1] for i in entries), of_needed(whole), whole)
+        _, everything, _ = state_of(feedback.law, model)
         read = outputs(model, design.sensors)
         described = tuple(f"{a} [{b}]" if b else a for a, b in zip(read.names, read.units, strict=True))
         q, qd, _, qdd = everything
@@ -138,7 +164,8 @@ class Filtered:
         steps = [getattr(each, "resolution", 0.0) for each in design.sensors for _ in each.names(model.arm)]
         exact = ca.vertcat(*(rounded(y[i], step) for i, step in enumerate(steps)))
         readings = Measured(described, law.function, ca.Function("y", everything, [exact]))
-        return cls(feedback, law, entries, Inputs(tuple(read.names), readings), design, float(loop.period))
+        inputs = Inputs(tuple(read.names), readings)
+        return cls(feedback, law, entries, inputs, design, float(loop.period), after)
 
     def _begun(self) -> Running:
         """Return the filter before its first sample."""
@@ -146,7 +173,7 @@ class Filtered:
         return design.estimator.begin(design.model, design.sensors, self.period, *design.start)  # type: ignore[no-any-return]
 
     def code(self, name: str, real: Real) -> StageCode:
-        """Return the C code of the filter."""
+        """Return the C code of the filter, and of what follows before the law."""
         running = self._begun()
         lane = {x: getattr(running.record, x).reshape(-1, LANES)[:, 0] for x in IN_LANES}
         records: list[tuple[type, Any]] = [(Filter, _Values(running.record, lane))]
@@ -154,8 +181,12 @@ class Filtered:
         if running.placed_window is not None:
             records.append((Window, running.placed_window))
             root = once_in_window
-        fields = KERNELS[: len(running.kernels)]
-        programs = [_program(f, k.trace(), running) for f, k in zip(fields, running.kernels, strict=True)]
+        fields = [*KERNELS][: len(running.kernels)]
+        along = ", and their derivatives along a direction" if running.record.linear else ""
+        programs = [
+            _program(f, f"{KERNELS[f]} in the filter{along}", k.trace())
+            for f, k in zip(fields, running.kernels, strict=True)
+        ]
         made = Recursions(name, real, records, {f: f"{name}_{f}" for f in fields}, {"LANES": 1})
         arm, path = self.estimated.model.arm, "self->filter" if len(records) == 1 else "self->filter.filter"
         places = [  # attitudes are in the reference, and X is about it, see `charts`
@@ -169,15 +200,19 @@ class Filtered:
                 f"{real} acting[{m + len(arm.exogenous)}] = {{0}};",
                 *(f"acting[{i}] = self->u[{i}];" for i in range(m)),
             ]
+        to, count = ("x" if self.after is None else "estimate"), len(self.entries)
+        if self.after is not None:
+            call.append(f"{real} estimate[{count}];")
         call += [
             f"{name}_{root.__name__}(&self->filter, y, {acting}, moves ? 1 : 0);",
-            *(f"x[{i}] = {path}.{place};" for i, place in enumerate(places)),
+            *(f"{to}[{i}] = {path}.{place};" for i, place in enumerate(places)),
         ]
-        return _coded(made, root, programs, call, records[-1][0], "filter", len(self.entries))
+        code = _coded(made, root, programs, call, records[-1][0], "filter", count)
+        return code if self.after is None else code.before(self.after.code(name, real, to, "_plan"))
 
     def close(self, real: Real) -> float:
         """Return the tolerance of the test program."""
-        return CLOSE[real]
+        return CLOSE[real] if self.after is None else self.after.close(real)
 
     def samples(self, real: Real, count: int) -> Iterator[tuple[Array, Array]]:
         """Yield readings of an arm at the first guess with noise, and the u of the filter with the law."""
@@ -207,8 +242,6 @@ class Predicted:
         controller, feedback = loop.controller.delayed(float(loop.delay)), loop.feedback(model)
         steps = controller.stepper(model, float(loop.period))
         for wrong, why in (
-            (steps.estimate is not None, "sensors: it must read the state; leave out its sensors"),
-            (steps.late > 0, "delay: a prediction over a delay needs the integrator of flexarm; leave out the delay"),
             (steps.about != "reference", f"about is {steps.about!r}; it must be 'reference'"),
             (steps.solver != NATIVE, f"solver is {steps.solver!r}; it must be 'native'"),
             (steps.otherwise == "raise", "otherwise is 'raise'; it must be 'plan' or 'lqr'"),
@@ -230,18 +263,28 @@ class Predicted:
         readings = Measured(tuple(a + b for a, b in names), made, of)
         return cls(feedback, law, Inputs(tuple(a + ENDS.get(b, "") for a, b in names), readings), steps)
 
-    def code(self, name: str, real: Real) -> StageCode:
-        """Return the C code of the quadratic programs."""
+    def code(self, name: str, real: Real, state: str = "y", part: str = "") -> StageCode:
+        """Return the C code of the quadratic programs from the array with the state.
+
+        `part` is an addition to the names, which keeps them apart from those of another stage.
+        """
         assert self.steps.records is not None
         horizon, along, (forward, backward) = self.steps.records
         records = [(Horizon, _Values(horizon, {"forward": forward, "backward": backward})), (Along, along)]
-        made = Recursions(name, real, records, {}, {})
+        root: Any = sampled
+        programs, kernels, path, ahead = [], {}, "self->predictive", self.steps.ahead
+        if ahead is not None:
+            records.append((Delayed, ahead.record))
+            root, path, kernels = sampled_late, f"{path}.along", {"rate": f"{name}_ahead"}
+            programs = [_program("ahead", "rates of the state, for the prediction over the delay", ahead.rate.trace())]
+        made = Recursions(name + part, real, records, kernels, {})
+        late = f" + {self.steps.late}" if self.steps.late else ""
         call = [
-            f"const int32_t sample = (self->sample < {LAST}u) ? (int32_t)self->sample : {LAST};",
-            f"(void){name}_sampled(&self->predictive, sample, y);",
-            *(f"x[{i}] = self->predictive.to[{i}];" for i in range(len(along.to))),
+            f"const int32_t sample = ((self->sample < {LAST}u) ? (int32_t)self->sample : {LAST}){late};",
+            f"(void){made.name}_{root.__name__}(&self->predictive, sample, {state});",
+            *(f"x[{i}] = {path}.to[{i}];" for i in range(len(along.to))),
         ]
-        return _coded(made, sampled, [], call, Along, "predictive", len(along.to))
+        return _coded(made, root, programs, call, records[-1][0], "predictive", len(along.to))
 
     def close(self, real: Real) -> float:
         """Return the tolerance of the test program, which is that of the solver."""
@@ -273,7 +316,9 @@ def stage_of(where: str, loop: Sampled, model: Model, sensors: Sequence[Any], re
             f"{where}: sensors has {counted(len(sensors), 'sensor')}, but the {whose} reads its own signals; leave "
             "sensors out"
         )
-    return Filtered.of(loop, made) if isinstance(made, Estimated) else Predicted.of(where, loop, model, real)
+    if isinstance(made, Estimated):
+        return Filtered.of(where, loop, made, real)
+    return Predicted.of(where, loop, model, real)
 
 
 def _coded(
@@ -311,18 +356,16 @@ class _Values:
         return self._instead[name] if name in self._instead else getattr(self._record, name)
 
 
-def _program(name: str, function: ca.Function, running: Running) -> Program:
-    """Return a kernel of a filter as a program of one array."""
+def _program(name: str, title: str, function: ca.Function) -> Program:
+    """Return a kernel as a program of one array."""
     parts = function.sx_in()
     sizes = np.cumsum([0, *(x.numel() for x in parts)])
     z = ca.SX.sym("z", int(sizes[-1]))
     found = function.call([*(z[int(a) : int(b)] for a, b in pairwise(sizes))])
     k = ca.densify(ca.vertcat(*map(ca.vec, found)))
-    titles = {"rate": "rates of the state", "output": "readings", "constants": "numbers that depend on parameters"}
-    along = ", and their derivatives along a direction" if running.record.linear else ""
     return Program(
         name=name,
-        title=f"{titles[name]} in the filter{along}",
+        title=title,
         function=ca.Function(name, [z], [k], ["z"], ["k"]),
         shapes={"k": (k.numel(),)},
     )
