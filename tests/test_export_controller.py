@@ -602,7 +602,7 @@ def test_a_scenario_brings_its_arm_and_its_controller(tmp_path):
     [
         (PUSHED, {"model": None}, "model is missing; give the Model of the arm"),
         (PD, {}, "it must be a Sampled, a Scenario, or the name or path of a scenario"),
-        (Sampled(lambda t, q, qd: [0.0, 0.0], T), {}, "runs in Python; C code needs one that is an"),
+        (Sampled(lambda t, q, qd: [0.0, 0.0], T), {}, "runs in Python; C code needs a controller that is an"),
         (PUSHED, {"period": 1e-3}, "period is given, but the Sampled has one"),
         (PUSHED, {"period": -1.0}, "period is -1.0 s; it must be positive"),
         (PUSHED, {"safe": [1.0, 2.0, 3.0]}, "safe has shape (3,); it must be one number, or 2 numbers"),
