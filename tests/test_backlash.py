@@ -152,6 +152,56 @@ def test_a_run_that_begins_on_a_contact_and_one_that_grazes_it_go_on():
     assert np.allclose(thrown.q.values[:, 0], np.sqrt(10.0) * t - 5 * t**2, atol=1e-9)
 
 
+@pytest.mark.parametrize("method", ["auto", "rk45", "tsit5", "vern8", "radau5", "gauss8"])
+def test_a_contact_shorter_than_a_step_is_found(method):
+    """A thrown mass meets a stop just below the highest point, for 2 to 200 ms, against the exact motion."""
+    mass, g, v, until = 1.7, 9.0, 3.1, 0.62
+    body = fa.Rigid(length=0.0, mass=mass, com=(0, 0, 0), inertia=0.1)
+    for depth in (1e-2, 1e-3, 1e-4, 1e-5, 1e-6):
+        for stiffness in (1e3, 1e6):
+            top, w = v**2 / (2 * g) - depth, np.sqrt(stiffness / mass)
+            drive = fa.Drive(stops=fa.Stops(upper=top, stiffness=stiffness, sharp=True))
+            link = fa.Link(name="a", joint=fa.Prismatic(axis=(1, 0, 0), drive=drive), body=body)
+            thrown = run(
+                fa.Arm(name="thrown", gravity=(-g, 0, 0), links=[link]), until, qd0=[v], solver=method_of(method)
+            )
+            slow = np.sqrt(v**2 - 2 * g * top)
+            left = until - (v - slow) / g - 2 / w * np.arctan2(slow / w, g / w**2)  # since the mass left the stop
+            assert abs(thrown.q.values[-1, 0] - (top - slow * left - g * left**2 / 2)) < 5e-8, (depth, stiffness)
+
+
+def method_of(name):
+    return fa.Solver(method=name, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("method", ["rk45", "radau9"])
+def test_short_contacts_of_random_motions(method):
+    """A pendulum with a torque swings to a stop just before it turns: the same motion as with many short steps."""
+    rng = np.random.default_rng(7)
+    for _ in range(12):
+        k, c, w, size = 10 ** rng.uniform(2.5, 5), rng.choice([0.0, 20.0]), rng.uniform(1, 30), rng.uniform(0.1, 3.0)
+        q0, qd0, until = [0.9 * np.pi], [rng.uniform(1.0, 4.0)], rng.uniform(0.8, 1.5)
+        table = fa.Table(np.linspace(0, 2, 201), size * np.sin(w * np.linspace(0, 2, 201))[:, None])
+        given = {"u": table, "q0": q0, "qd0": qd0}
+        free = run(pendulum(), until, samples=20001, **given).q.values[:, 0]
+        first = np.flatnonzero(np.diff(free) <= 0.0)
+        if not len(first) or not first[0]:
+            continue
+        model = pendulum(
+            stops=fa.Stops(upper=free[first[0]] - 10 ** rng.uniform(-7, -2), stiffness=k, damping=c, sharp=True)
+        )
+        found = run(model, until, samples=2, solver=method_of(method), **given)
+        short = run(model, until, samples=2, solver=fa.Solver(method="rk4", step=1e-5), **given)
+        assert "stopped at 0" not in found.method_reason
+        assert abs(found.q.values[-1, 0] - short.q.values[-1, 0]) < 5e-6
+
+
+def pendulum(**drive):
+    joint = fa.Revolute(axis=(0, 0, 1), rotor_inertia=0.1, drive=fa.Drive(**drive))
+    body = fa.Rigid(length=0.7, mass=1.3, com=(0.3, 0, 0), inertia=0.2)
+    return fa.Arm(name="pendulum", gravity=(-9.0, 0, 0), links=[fa.Link(name="a", joint=joint, body=body)])
+
+
 def test_a_mass_that_comes_to_rest_on_a_stop_stops_a_finite_number_of_times():
     """It bounces lower and lower, then stays where the stop's spring carries its weight."""
     drive = fa.Drive(stops=fa.Stops(lower=0.0, stiffness=1e4, damping=60.0, sharp=True))

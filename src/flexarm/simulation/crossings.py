@@ -1,9 +1,11 @@
 """A run that stops at each contact of a sharp backlash or end stop, so that no solver step crosses it.
 
 Functions of coordinates and rates (`crossings`) change their sign at a contact. The solver receives no rate for a state
-on the other side of a contact. Any solver then shortens its steps until it is just before the contact, and stops. From
-the last sample the motion is then integrated once more to that time without watching contacts. It is extended a little
-beyond the contact, and the run continues there. The force of a `Contact` with a plane is continuous and stops no run.
+on the other side of a contact. Any solver then shortens its steps until it is just before the contact, and stops. A
+step whose stages are all on this side is shortened, too, if its polynomial touches the other side in between
+(`touches`). From the last sample the motion is then integrated once more to that time without watching contacts. It is
+extended a little beyond the contact, and the run continues there. The force of a `Contact` with a plane is continuous
+and stops no run.
 """
 
 from collections.abc import Callable
@@ -25,6 +27,7 @@ from flexarm.simulation.methods import Solve
 from flexarm.simulation.race import Race
 from flexarm.simulation.rhs import Plan
 from flexarm.simulation.solvers import python_rate
+from flexarm.simulation.steps import CONTACT
 
 if TYPE_CHECKING:
     import casadi as ca
@@ -138,7 +141,7 @@ class Stopped:
                     return way.stretch()
             self.stops += 1
             # Not to the contact itself: rounding would put the last stage of a step on either side of it.
-            if not way.leads(max(plan.met - BEYOND * (end - t0), way.t)):
+            if not way.leads(max(plan.met - CONTACT * (end - t0), way.t)):
                 return way.stretch()
             x, rate = way.x, self._rates(way.t, way.x)
             way.slips(min(self._beyond(x, rate, end - t0), end - way.t), rate)
@@ -205,8 +208,11 @@ class Stopped:
         rates = (self._values(x + h * rate) - values) / h
         ahead = zip(values, self._sides, rates, strict=True)
         left = [-g / v for g, side, v in ahead if g * side > 0 > v * side]
-        near = [dt for dt in left if dt < LEAST * length]
-        return min(near, default=0.0) + BEYOND * length
+        for dt in sorted(dt for dt in left if dt < LEAST * length):
+            after = dt + BEYOND * length
+            if (np.sign(self._values(x + after * rate)) * self._sides < 0.0).any():
+                return after  # else a function that jumps at another one's contact was taken for a line
+        return BEYOND * length
 
 
 def solving(

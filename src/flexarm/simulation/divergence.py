@@ -136,6 +136,9 @@ class Judge:
 
     def __call__(self, t: float, x: Array, n: int) -> tuple[int, str]:
         """Return after how many evaluations to look again, and why to end the run, or ""; it is at t in x after n."""
+        if t < self._t:  # a part of the run is computed once more, up to a contact
+            self._t, self._n = t, n
+            return 2 * n, ""
         rest = (self._until - t) * (n - self._n) / max(t - self._t, TINY * self._until)
         said, jump, following = self._fast(t, x, n), "", 2 * n
         if not said and (self._sharp or rest > LONG):

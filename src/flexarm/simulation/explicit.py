@@ -23,7 +23,20 @@ from flexarm.native.language import Floats, Placed, Words, lanes, sqrt
 from flexarm.native.once import Once
 from flexarm.simulation.advance import Advance, Stretch, is_motion, whole
 from flexarm.simulation.butcher import ButcherTableau
-from flexarm.simulation.rhs import ENDLESS, Plan, RunRecord, put_on_closures, rhs
+from flexarm.simulation.rhs import (
+    ENDLESS,
+    NAN,
+    PARTS,
+    Plan,
+    RunRecord,
+    crosses,
+    nears,
+    put_on_closures,
+    rhs,
+    turning,
+    unmarked,
+    was_beyond,
+)
 from flexarm.simulation.stages import (
     NEARLY,
     Stages,
@@ -39,7 +52,7 @@ from flexarm.simulation.stages import (
     stages_of,
     summed,
 )
-from flexarm.simulation.steps import Trail, copied, placed
+from flexarm.simulation.steps import CONTACT, Trail, copied, placed
 
 ADVANCE = ctypes.CFUNCTYPE(
     None,
@@ -251,9 +264,12 @@ def adapted(s: ExplicitSteps, times: Floats, count: int, out: Floats, reached: W
         if s.t + wanted * NEARLY >= end:
             ahead, last = end, 1
         s.h = ahead - s.t
+        unmarked(shared)
         stepped(s)
         rhs(method.k[method.stages * size :], ahead, s.z, s.shared, 0)
         error = failing(s)
+        if shared.watch != 0 and error < 1.0 and touches(s) == 1:
+            error = NAN
         s.next = wanted
         if shared.stop != 0 or shared.evaluations >= limit:
             return
@@ -276,7 +292,10 @@ def adapted(s: ExplicitSteps, times: Floats, count: int, out: Floats, reached: W
             reached[1] += 1
         else:  # the step is rejected
             wanted, refused = shortened(method, error, s.h), 1
-            if not wanted >= shortest(s.t, error, end - t0):
+            least = shortest(s.t, error, end - t0)
+            if was_beyond(shared) == 1:
+                least = max(shortest(s.t, 0.0, end - t0), CONTACT * (end - t0))
+            if not wanted >= least:
                 return
 
 
@@ -363,6 +382,34 @@ def between(s: ExplicitSteps, ahead: float, last: int, times: Floats, count: int
         copied(s.z, out[known * size :], size)
         known += 1
     return known
+
+
+def touches(s: ExplicitSteps) -> int:
+    """Return 1 if the motion is on the other side of a contact within a step, where none of its stages is."""
+    shared = s.shared[0]
+    if nears(shared) == 0:
+        return 0
+    interpolating(s)
+    for part in range(PARTS + 1):
+        if crosses_at(s, float(part) / float(PARTS), part) == 1:
+            return 1
+    for part in range(1, PARTS):
+        for i in range(shared.marked):
+            along = turning(shared, part, i)
+            if along > 0.0 and crosses_at(s, along, PARTS + 1) == 1:
+                return 1
+    return 0
+
+
+def crosses_at(s: ExplicitSteps, along: float, row: int) -> int:
+    """Return 1 if the motion is on the other side of a contact at a fraction of a step, or if it is not known there."""
+    size = s.shared[0].integrated
+    filled(s.x, along, size)
+    interpolated(s.method, s.x, s.y, s.z, s.e)
+    put_on_closures(s.shared, s.e)
+    if s.e[0] - s.e[0] != 0.0:
+        return 1
+    return crosses(s.shared[0], s.t + along * s.h, s.e, row)
 
 
 def interpolating(s: ExplicitSteps) -> None:

@@ -12,6 +12,7 @@ from typing import Any, final
 
 import numpy as np
 
+from flexarm.arrays import address_of
 from flexarm.errors import FlexarmError
 from flexarm.model.closures import CORRECTIONS, MET
 from flexarm.native.code import Address
@@ -31,6 +32,12 @@ DIVERGED = 1e12
 
 RATE_STEP = 1e-5
 """Step of differences that give the rates of parameters, as a share of an interval."""
+
+PARTS = 6
+"""Number of parts of a step, at whose borders watched values are computed to find their smallest values in between."""
+
+SMALL = 0.05
+"""Share of a parabola's bend between two borders below which its minimum may be that of a value of the wrong sign."""
 
 ENDLESS = 2**62
 """Number of evaluations that stands for no limit."""
@@ -59,6 +66,8 @@ class RunRecord:
         Length of x, and length of dx with the powers.
     watch, watched : addresses
         A function that checks every state, `void watch(buffer, dx, watched)`, and its data; 0 if there is none.
+    marked, marks : int, (6 + PARTS) marked + 1
+        Number of watched values, and the arrays of `Watched`, see `turns_within`.
     most, bounded, passed : (bounded,), int, int
         Bounds of the first states, above which there is no rate, and the number of violations.
     closed, closing : addresses
@@ -86,6 +95,8 @@ class RunRecord:
     buffer: Floats
     watch: int = 0
     watched: int = 0
+    marked: int = 0
+    marks: Floats = None  # type: ignore[assignment]
     most: Floats = None  # type: ignore[assignment]
     bounded: int = 0
     passed: int = 0
@@ -135,6 +146,7 @@ class Plan:
         self.shared = Placed(
             RunRecord(
                 *(rate, 0, 0, 0.0, np.inf, 0, 0, 0, 0, place, states, states + powers, self.buffer),
+                marks=np.zeros(0),
                 most=self.most,
             )
         )
@@ -142,6 +154,7 @@ class Plan:
         self._held: Any = None
         self._watched: Placed | None = None
         self._watching: Any = None
+        self._marks = np.empty(0)
         self._beside: Any = None
         self._closing: Any = None
         self._taking: list[tuple[Kernel, np.ndarray]] = []
@@ -223,9 +236,13 @@ class Plan:
         there is no rate.
         """
         given = np.concatenate([np.zeros(known), kernel.constants])
-        values, sides = (np.zeros(len(kernel.one(np.zeros(known)))) for _ in range(2))
+        count = len(kernel.one(np.zeros(known)))
+        marks = np.zeros((6 + PARTS) * count + 1)
+        values, sides, low, high = marks[: 4 * count].reshape(4, count)
         evaluate = kernel.code.addresses["evaluate"]
-        self._watched = Placed(Watched(evaluate, known, len(sides), given, values, sides, NAN))
+        self._watched = Placed(Watched(evaluate, known, count, given, values, sides, low, high, NAN))
+        self.shared.marked, self.shared.marks = count, address_of(marks)
+        self._marks = marks  # must stay alive as long as its code may write it
         self._watching = kernel  # must stay alive as long as its code may be called
         self.shared.watched = self._watched.address
         return sides
@@ -359,7 +376,8 @@ class Evaluated:
 class Watched:
     """Data of `watch`: a kernel's address, its number of arguments from the state, and all its arguments.
 
-    Further data are the kernel's values, their required signs, and the time of the last wrong sign.
+    Further data are the kernel's values, their required signs, the smallest and the largest products of both in a step,
+    and the time of the last wrong sign.
     """
 
     kernel: int
@@ -368,6 +386,8 @@ class Watched:
     given: Floats
     values: Floats
     sides: Floats
+    low: Floats
+    high: Floats
     time: float
 
 
@@ -539,9 +559,67 @@ def watch(buffer: Floats, dx: Floats, data: Watched) -> None:
         given[i] = x[i]
     call(data.kernel, given, data.values)
     for i in range(data.count):
-        if data.values[i] * data.sides[i] < 0.0:
+        ahead = data.values[i] * data.sides[i]
+        data.low[i], data.high[i] = min(data.low[i], ahead), max(data.high[i], ahead)
+        if ahead < 0.0:
             data.time = buffer[0]
             dx[0] = NAN
+
+
+def unmarked(s: RunRecord) -> None:
+    """Forget the smallest and the largest watched values, at the start of a step."""
+    count = s.marked
+    for i in range(count):
+        s.marks[2 * count + i], s.marks[3 * count + i] = 1e300, -1e300
+
+
+def was_beyond(s: RunRecord) -> int:
+    """Return 1 if a watched value has had the wrong sign since the step's start, else 0."""
+    for i in range(s.marked):
+        if s.marks[2 * s.marked + i] < 0.0:
+            return 1
+    return 0
+
+
+def nears(s: RunRecord) -> int:
+    """Return 1 if a watched value may change its sign between the states at which it is known, else 0.
+
+    It is then smaller than its change over the step.
+    """
+    count = s.marked
+    for i in range(count):
+        low, high = s.marks[2 * count + i], s.marks[3 * count + i]
+        if low < high - low:
+            return 1
+    return 0
+
+
+def crosses(s: RunRecord, t: float, x: Floats, row: int) -> int:
+    """Return 1 if a watched value has the wrong sign at a state x within a step, else 0. Store all values in a row."""
+    count, states = s.marked, s.buffer[1:]
+    last = s.marks[(6 + PARTS) * count :]
+    s.buffer[0], last[0] = t, 0.0
+    for i in range(s.states):
+        states[i] = x[i]
+    call(s.watch, s.buffer, last, s.watched)
+    for i in range(count):
+        s.marks[(4 + row) * count + i] = s.marks[i] * s.marks[count + i]
+    return 1 if last[0] != 0.0 else 0
+
+
+def turning(s: RunRecord, part: int, i: int) -> float:
+    """Return where a watched value may have a minimum of the wrong sign, as a fraction of a step; 0 if nowhere.
+
+    A parabola passes through the value at a point and at the points beside it. Between these points its minimum is
+    small compared with its bend, so that the exact minimum may be negative.
+    """
+    count = s.marked
+    at = (4 + part) * count + i
+    before, value, after = s.marks[at - count], s.marks[at], s.marks[at + count]
+    bent, slope = before - 2.0 * value + after, 0.5 * (before - after)
+    if bent > 0.0 and abs(slope) <= bent and value - 0.5 * slope * slope / bent < SMALL * bent:
+        return (float(part) + slope / bent) / float(PARTS)
+    return 0.0
 
 
 def put_on_closures(shared: Sequence[RunRecord], x: Floats) -> None:

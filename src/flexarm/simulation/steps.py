@@ -23,7 +23,18 @@ from dataclasses import dataclass
 from flexarm.native.dense import inverted, multiplied
 from flexarm.native.language import Floats, Words, call, lanes, sqrt
 from flexarm.simulation.decoupled import Decoupled, block_solved, combined, corrected, inverses
-from flexarm.simulation.rhs import NAN, RunRecord, looked, put_on_closures
+from flexarm.simulation.rhs import (
+    NAN,
+    PARTS,
+    RunRecord,
+    crosses,
+    looked,
+    nears,
+    put_on_closures,
+    turning,
+    unmarked,
+    was_beyond,
+)
 
 ITERATIONS, PATIENT = 10, 40
 """Largest numbers of Newton iterations: with step control, where a shorter step is possible, and with fixed steps."""
@@ -57,6 +68,8 @@ NEARLY = 1.0 - 1e-9
 """Share of a step beyond which a time is its end."""
 SHORTEST = 1e-13
 """Shortest step, relative to the time reached, since the end may be far away."""
+CONTACT = 1e-11
+"""Share of an interval below which a step that would pass a sharp contact ends at it."""
 
 
 @dataclass
@@ -479,6 +492,38 @@ def between(s: Step, x: float, h: float, y: Floats) -> None:
     reached(s, x, h, first, second, count, y)
 
 
+def touches(s: Step, h: float) -> int:
+    """Return 1 if the motion is on the other side of a contact within a step, where none of its stages is."""
+    if nears(s.shared[0]) == 0:
+        return 0
+    known = s.known
+    s.known = near(s, h) - s.stages  # nodes that are much farther away would amplify rounding
+    fitted(s, h)
+    found = turns(s, h)
+    s.known = known
+    return found
+
+
+def turns(s: Step, h: float) -> int:
+    """Return 1 if the polynomial of `fitted` passes a contact at a border of the step's parts or where it turns."""
+    for part in range(PARTS + 1):
+        if crosses_at(s, float(part) / float(PARTS), h, part) == 1:
+            return 1
+    for part in range(1, PARTS):
+        for i in range(s.shared[0].marked):
+            along = turning(s.shared[0], part, i)
+            if along > 0.0 and crosses_at(s, along, h, PARTS + 1) == 1:
+                return 1
+    return 0
+
+
+def crosses_at(s: Step, along: float, h: float, row: int) -> int:
+    """Return 1 if the motion is on the other side of a contact at a fraction of a step, else 0."""
+    between(s, along, h, s.trial)
+    put_on_closures(s.shared, s.trial)
+    return crosses(s.shared[0], s.t + along * h, s.trial, row)
+
+
 def passed(s: Step, h: float) -> None:
     """Make the step's stages the newest nodes, and their rates the newest rows."""
     stages, width = s.stages, s.width
@@ -590,6 +635,7 @@ def integrate(s: Step, t0: float, times: Floats, count: int, out: Floats) -> int
         if s.shared[0].stop != 0 or s.shared[0].evaluations >= s.limit:
             return done
         left, shortest = end - s.t, SHORTEST * (abs(s.t) + SHORTEST * abs(end))
+        at_contact = max(shortest, CONTACT * (end - t0))
         h = s.h
         if s.t + 1.01 * h >= end:
             h = left
@@ -604,11 +650,12 @@ def integrate(s: Step, t0: float, times: Floats, count: int, out: Floats) -> int
                 return done
             s.inverted = h
         predicted(s, h)
+        unmarked(s.shared[0])
         if newton(s, h) == 0:  # the step is rejected: first new slopes are tried, then a shorter step
             s.ratio = SLOW
             if fresh == 0:
                 stale = 1
-            elif s.fixed == 1 or h < shortest:
+            elif s.fixed == 1 or h < (at_contact if was_beyond(s.shared[0]) == 1 else shortest):
                 return done
             else:
                 s.h = 0.3 * h
@@ -632,6 +679,12 @@ def integrate(s: Step, t0: float, times: Floats, count: int, out: Floats) -> int
                 wait -= 1
             elif scale >= 1.2 and h == s.h:  # a step shortened at the end does not determine the next
                 s.h = h * min(scale, 5.0)
+        if s.fixed == 0 and s.shared[0].watch != 0 and touches(s, h) == 1:  # as if no stage had rates there
+            s.h = 0.3 * h
+            wait = WAIT
+            if s.h < at_contact:
+                return done
+            continue
         last = 1 if h >= left else 0
         if times[done] < s.t + h:
             fitted(s, h)
