@@ -152,22 +152,24 @@ def test_a_run_that_begins_on_a_contact_and_one_that_grazes_it_go_on():
     assert np.allclose(thrown.q.values[:, 0], np.sqrt(10.0) * t - 5 * t**2, atol=1e-9)
 
 
-@pytest.mark.parametrize("method", ["auto", "rk45", "tsit5", "vern8", "radau5", "gauss8"])
-def test_a_contact_shorter_than_a_step_is_found(method):
+@pytest.mark.parametrize("sharp", [True, False])
+@pytest.mark.parametrize("method", ["auto", "rk45", "tsit5", "vern7", "radau5", "gauss8"])
+def test_a_contact_shorter_than_a_step_is_found(method, sharp):
     """A thrown mass meets a stop just below the highest point, for 2 to 200 ms, against the exact motion."""
     mass, g, v, until = 1.7, 9.0, 3.1, 0.62
     body = fa.Rigid(length=0.0, mass=mass, com=(0, 0, 0), inertia=0.1)
     for depth in (1e-2, 1e-3, 1e-4, 1e-5, 1e-6):
         for stiffness in (1e3, 1e6):
             top, w = v**2 / (2 * g) - depth, np.sqrt(stiffness / mass)
-            drive = fa.Drive(stops=fa.Stops(upper=top, stiffness=stiffness, sharp=True))
+            drive = fa.Drive(stops=fa.Stops(upper=top, stiffness=stiffness, sharp=sharp))
             link = fa.Link(name="a", joint=fa.Prismatic(axis=(1, 0, 0), drive=drive), body=body)
             thrown = run(
                 fa.Arm(name="thrown", gravity=(-g, 0, 0), links=[link]), until, qd0=[v], solver=method_of(method)
             )
             slow = np.sqrt(v**2 - 2 * g * top)
             left = until - (v - slow) / g - 2 / w * np.arctan2(slow / w, g / w**2)  # since the mass left the stop
-            assert abs(thrown.q.values[-1, 0] - (top - slow * left - g * left**2 / 2)) < 5e-8, (depth, stiffness)
+            error = abs(thrown.q.values[-1, 0] - (top - slow * left - g * left**2 / 2))
+            assert error < (5e-8 if sharp else 2e-7), (depth, stiffness)
 
 
 def method_of(name):

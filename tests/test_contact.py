@@ -233,3 +233,27 @@ def test_the_audit_keeps_up_with_a_beam_that_beats_on_a_floor():
     result = fa.simulate(model, 5.0, method="dop853", samples=101, progress=False)
     assert result.energy_drift < 1e-6  # a nanoradian of the start, or another processor, makes it 4e-8 to 4e-7
     assert result.dissipated.values[-1] > 0.9
+
+
+@pytest.mark.parametrize("kind", ["wall", "ball", "cable"])
+def test_a_contact_shorter_than_a_step_is_found(kind):
+    """A thrown mass touches a wall, or pulls a cable taut, just before it turns: the motion with many short steps."""
+    g, v, until, stiffness, names = 9.0, 3.1, 0.62, 1e5, ("dop853", "rk45", "vern7", "radau5", "gauss8")
+    body = fa.Rigid(length=0.0, mass=1.7, com=(0, 0, 0), inertia=0.1)
+    link = fa.Link(name="a", joint=fa.Prismatic(axis=(1, 0, 0)), body=body)
+    for depth in 10 ** np.random.default_rng(5).uniform(-6.5, -1.5, 8):
+        top = v**2 / (2 * g) - depth
+        if kind == "cable":
+            points = [fa.CablePoint(point=(-1.0, 0, 0)), fa.CablePoint(link="a", at=0.0)]
+            parts = {"cables": [fa.Cable(name="c", points=points, length=1.0 + top, stiffness=stiffness)]}
+        else:
+            wall = {"point": (top + 0.02, 0, 0), "normal": (-1, 0, 0), "radius": 0.02, "stiffness": stiffness}
+            power = {"exponent": 1.5} if kind == "ball" else {}
+            parts = {"contacts": [fa.Contact(name="w", link="a", at=0.0, damping=0.0, **wall, **power)]}
+        model = fa.Model(fa.Arm(name="thrown", gravity=(-g, 0, 0), links=[link], **parts))
+        given = {"qd0": [v], "samples": 2, "progress": False}
+        short = fa.simulate(model, until, solver=fa.Solver(method="rk4", step=1e-5), **given).q.values[-1, 0]
+        assert abs(short - (v * until - g * until**2 / 2)) > (1e-9 if kind == "ball" else depth)  # the contact matters
+        for name in names:
+            found = fa.simulate(model, until, solver=fa.Solver(method=name, rtol=1e-9), **given).q.values[-1, 0]
+            assert abs(found - short) < 1e-6, (name, depth)

@@ -74,6 +74,11 @@ def no_crossings(q: Vector, qd: Vector) -> Vector:
     return []
 
 
+def no_touches(q: Vector, s: Vector) -> Vector:
+    """Return no functions, for an element that always acts or at whose contacts solvers stop."""
+    return []
+
+
 @dataclass(frozen=True)
 class Element:
     """An element that acts on an arm; see the module.
@@ -98,6 +103,8 @@ class Element:
         True if that input acts on the arm through this element alone, which supplies its power.
     crossings : (q, qd) -> (crossings,)
         Functions that change sign where the solver must stop.
+    touches : (q, s) -> (touches,)
+        Functions that change sign where a force begins or ends at which no solver stops.
     reads : Seen -> (torque, current), optional
         Sensor signals of a motor, before its gear.
     tension : Seen -> scalar, optional
@@ -115,6 +122,7 @@ class Element:
     input: int | None = None
     takes_over: bool = False
     crossings: Along = no_crossings
+    touches: Along = no_touches
     reads: Callable[[Seen], tuple[Scalar, Scalar]] | None = None
     tension: Callable[[Seen], Scalar] | None = None
 
@@ -220,6 +228,16 @@ def potential(chain: _Acted, q: Vector) -> Scalar:
 def crossings(chain: _Acted, q: Vector, qd: Vector) -> Vector:
     """Return the functions of all elements that change sign where the solver must stop."""
     return [x for element in chain.elements for x in element.crossings(q, qd)]
+
+
+def touches(chain: _Acted, q: Vector, s: Vector) -> Vector:
+    """Return the functions of all elements that change sign where a force begins or ends without a stop."""
+    found: Vector = []
+    first = 0
+    for element in chain.elements:
+        found += element.touches(q, s[first : first + element.states])
+        first += element.states
+    return found
 
 
 def stored(chain: _Acted, q: Vector, s: Vector) -> Scalar:

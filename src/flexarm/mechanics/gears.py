@@ -122,5 +122,6 @@ def acting(element: Element, tree: Followers) -> Element:
         field=None if field is None else lambda q, s: field(tree.coordinates(q), s),
         steady=lambda here: element.steady(seen(here)),
         crossings=lambda q, qd: element.crossings(tree.coordinates(q), tree.rates(qd)),
+        touches=lambda q, s: element.touches(tree.coordinates(q), s),
         reads=None if reads is None else lambda here: reads(seen(here)),
     )

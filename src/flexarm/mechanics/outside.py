@@ -238,6 +238,7 @@ def cable(chain: Chain, description: Cable, number: Callable[[str], int]) -> Ele
         field=more if winch else None,
         states=len(description.states),
         exogenous=len(description.exogenous),
+        touches=lambda q, s: [far(q) - (ca.fmax(begun + s[0], spent) if winch else begun)],
         tension=tension,
     )
 
@@ -309,11 +310,15 @@ class Pressed:
     spring: Scalar
 
 
+def depth(chain: Chain, description: Contact, link: int, q: Vector) -> Scalar:
+    """Return how far a contact's ball is in the wall [m], negative where it is in front of it."""
+    p = station(chain, link, description.at, q, [0.0] * len(q)).frame.p
+    return description.radius - dot(description.normal, added(p, scaled(-1.0, description.point)))
+
+
 def pressed(chain: Chain, description: Contact, link: int, q: Vector) -> Pressed:
     """Return the compression of a contact at a configuration."""
-    p = station(chain, link, description.at, q, [0.0] * len(q)).frame.p
-    away = dot(description.normal, added(p, scaled(-1.0, description.point)))
-    d, n = ca.fmax(description.radius - away, 0.0), description.exponent
+    d, n = ca.fmax(depth(chain, description, link, q), 0.0), description.exponent
     return Pressed(d, description.stiffness * power(d, n))
 
 
@@ -365,7 +370,14 @@ def contact(chain: Chain, description: Contact, link: int) -> Element:
         return _bent(description, [dot(t, seen.v) for t in tangents]) if states else []
 
     states = len(description.states)
-    return Element(lambda q, qd: both(q, qd)[:3], push, potential=potential, steady=sliding, states=states)
+    return Element(
+        lambda q, qd: both(q, qd)[:3],
+        push,
+        potential=potential,
+        steady=sliding,
+        states=states,
+        touches=lambda q, s: [depth(chain, description, link, q)],
+    )
 
 
 STANDING = 1e-12

@@ -14,7 +14,7 @@ import casadi as ca
 from flexarm.description.parts import DAMPING, EFFORT, PLACE, STIFFNESS
 from flexarm.description.springs import Backlash as Described
 from flexarm.description.springs import Hysteresis, Parallel, Spring, Stops
-from flexarm.mechanics.elements import Element, Push, Seen, along, no_crossings
+from flexarm.mechanics.elements import Element, Push, Seen, along, no_crossings, no_touches
 from flexarm.mechanics.parameters import Name
 from flexarm.mechanics.spatial import Scalar, Vector, dot, is_zero
 
@@ -148,6 +148,9 @@ def transmission(
         force = elastic(gap(y).p) + d * dot(row, qd)
         return touching(gap.beyond(y), [force, -force], d)
 
+    def touches(gap: Play, q: Vector, _: Vector) -> Vector:
+        return gap.beyond(dot(row, q))
+
     def push(seen: Seen) -> Push:
         (v,), (p, slope) = seen.v, wound(dot(row, seen.q))
         rate = slope * v
@@ -169,6 +172,7 @@ def transmission(
         states=0 if spring is None else len(spring.states),
         exogenous=0 if spring is None else len(spring.exogenous),
         crossings=no_crossings if sharp is None else partial(crossings, sharp),
+        touches=no_touches if gap is None or sharp is not None else partial(touches, gap),
     )
 
 
@@ -228,7 +232,9 @@ def stops(description: Stops, row: Vector, name: Name) -> Element:
         forces = [k * y + d * sign * dot(row, qd) for y, (_, sign) in zip(over(q), ends, strict=True)]
         return touching(over(q), forces, d)
 
-    return Element(along(row), push, energy, crossings=crossings if description.sharp else no_crossings)
+    if description.sharp:
+        return Element(along(row), push, energy, crossings=crossings)
+    return Element(along(row), push, energy, touches=lambda q, s: over(q))
 
 
 def parallel(description: Parallel, row: Vector, name: Name) -> Element:

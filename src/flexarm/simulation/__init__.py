@@ -11,7 +11,8 @@
   for the tables in `tableaus`; its slopes are finite differences. `decoupled` has the blocks of Newton's matrix.
   `advance` is their common interface.
 - Parameters that change in a run: `changes` are sudden ones, and `varying` follows all of them.
-- Events: `breakpoints`, `restarts` at fast inputs, and `crossings`: sharp backlash and end stops, at which a run stops.
+- Events: `breakpoints`, `restarts` at fast inputs, `crossings`: sharp backlash and end stops, at which a run stops, and
+  `touches`: contacts that are shorter than a step.
 - SIMD batches: `lanes` takes and rejects their steps, `lanes_plan` has their data, `lanes_sampled` calls their sampled
   controllers, and `lanes_closures` moves their states onto the closures of an arm.
 - Ensembles: `ensemble` (`simulate_many`), `ensemble_runs`, `ensemble_pool`, `ensemble_files`, `ensemble_dataset`,

@@ -2,10 +2,10 @@
 
 Functions of coordinates and rates (`crossings`) change their sign at a contact. The solver receives no rate for a state
 on the other side of a contact. Any solver then shortens its steps until it is just before the contact, and stops. A
-step whose stages are all on this side is shortened, too, if its polynomial touches the other side in between
-(`touches`). From the last sample the motion is then integrated once more to that time without watching contacts. It is
-extended a little beyond the contact, and the run continues there. The force of a `Contact` with a plane is continuous
-and stops no run.
+step whose stages are all on this side is shortened, too, if its polynomial touches the other side in between (`touches`
+in `explicit`). From the last sample the motion is then integrated once more to that time without watching contacts. It
+is extended a little beyond the contact, and the run continues there. The force of a `Contact` with a plane is
+continuous and stops no run.
 """
 
 from collections.abc import Callable

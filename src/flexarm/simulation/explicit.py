@@ -24,15 +24,22 @@ from flexarm.native.once import Once
 from flexarm.simulation.advance import Advance, Stretch, is_motion, whole
 from flexarm.simulation.butcher import ButcherTableau
 from flexarm.simulation.rhs import (
+    EARLY,
     ENDLESS,
+    HALF,
     NAN,
     PARTS,
     Plan,
     RunRecord,
     crosses,
+    may_touch,
+    measured,
     nears,
+    passes,
     put_on_closures,
     rhs,
+    side_of,
+    touched_in,
     turning,
     unmarked,
     was_beyond,
@@ -52,7 +59,7 @@ from flexarm.simulation.stages import (
     stages_of,
     summed,
 )
-from flexarm.simulation.steps import CONTACT, Trail, copied, placed
+from flexarm.simulation.steps import BRIEF, CONTACT, Trail, copied, placed
 
 ADVANCE = ctypes.CFUNCTYPE(
     None,
@@ -273,6 +280,9 @@ def adapted(s: ExplicitSteps, times: Floats, count: int, out: Floats, reached: W
         s.next = wanted
         if shared.stop != 0 or shared.evaluations >= limit:
             return
+        if shared.touch != 0 and error < 1.0 and s.h > BRIEF * (end - t0) and brushes(s) == 1:
+            wanted, refused = 0.25 * s.h, 1
+            continue
         if error < 1.0:
             if is_motion(s.z, shared.states) == 0:
                 return
@@ -395,10 +405,55 @@ def touches(s: ExplicitSteps) -> int:
             return 1
     for part in range(1, PARTS):
         for i in range(shared.marked):
-            along = turning(shared, part, i)
+            along = turning(shared.marks[4 * shared.marked :], shared.marked, part, i, 1.0)
             if along > 0.0 and crosses_at(s, along, PARTS + 1) == 1:
                 return 1
     return 0
+
+
+def brushes(s: ExplicitSteps) -> int:
+    """Return 1 if parts of the arm touch, or are apart, only between the ends of a step."""
+    shared = s.shared[0]
+    measured(shared, s.y, 0)
+    measured(shared, s.z, PARTS)
+    measured_on_cubic(s, EARLY * s.method.c[1], 1)
+    measured_on_cubic(s, 0.5, HALF)
+    measured_on_cubic(s, s.method.c[1], PARTS + 1)
+    if passes(shared) == 1:
+        return 1
+    if may_touch(shared) == 0:
+        return 0
+    if interpolating(s) == 1:
+        return 1
+    for part in range(1, PARTS):
+        if brushes_at(s, float(part) / float(PARTS), part) == 1:
+            return 1
+    for part in range(1, PARTS):
+        for i in range(shared.gapped):
+            side = side_of(shared, i)
+            along = turning(shared.gaps, shared.gapped, part, i, side) if side != 0.0 else 0.0
+            if along > 0.0 and brushes_at(s, along, PARTS + 1) == 1:
+                return 1
+    return 0
+
+
+def measured_on_cubic(s: ExplicitSteps, along: float, row: int) -> None:
+    """Compute the functions of touches at a fraction of a step, on the cubic through its ends with the rates there."""
+    last, left = s.method.k[s.method.stages * s.shared[0].integrated :], 1.0 - along
+    a, b = (1.0 + 2.0 * along) * left * left, s.h * along * left * left
+    c, d = (3.0 - 2.0 * along) * along * along, -s.h * along * along * left
+    for i in lanes(s.shared[0].integrated):
+        s.e[i] = a * s.y[i] + b * s.method.k[i] + c * s.z[i] + d * last[i]
+    measured(s.shared[0], s.e, row)
+
+
+def brushes_at(s: ExplicitSteps, along: float, row: int) -> int:
+    """Return 1 if parts of the arm touch, or are apart, at a fraction of a step and not at its ends."""
+    filled(s.x, along, s.shared[0].integrated)
+    interpolated(s.method, s.x, s.y, s.z, s.e)
+    put_on_closures(s.shared, s.e)
+    measured(s.shared[0], s.e, row)
+    return touched_in(s.shared[0], row)
 
 
 def crosses_at(s: ExplicitSteps, along: float, row: int) -> int:
@@ -412,11 +467,19 @@ def crosses_at(s: ExplicitSteps, along: float, row: int) -> int:
     return crosses(s.shared[0], s.t + along * s.h, s.e, row)
 
 
-def interpolating(s: ExplicitSteps) -> None:
-    """Compute the interpolating polynomial of a step."""
-    method, size = s.method, s.shared[0].integrated
+def interpolating(s: ExplicitSteps) -> int:
+    """Compute the interpolating polynomial of a step.
+
+    Return 1 if parts of the arm touch, or are apart, at one of its further stages and not at the ends of the step. Its
+    rates contain the force then, which the step itself does not.
+    """
+    method, size, found = s.method, s.shared[0].integrated, 0
     for e in range(method.further):
         moved(method, method.stages + method.smoothed + 1 + e, s.y, s.e, size)
         stage = method.stages + 1 + e
+        if s.shared[0].touch != 0:
+            measured(s.shared[0], s.e, PARTS + 1)
+            found += touched_in(s.shared[0], PARTS + 1)
         rhs(method.k[stage * size :], s.t + method.c[stage] * s.h, s.e, s.shared, 0)
     polynomial(method, s.y, s.z)
+    return 1 if found > 0 else 0

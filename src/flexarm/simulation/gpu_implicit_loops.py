@@ -182,7 +182,7 @@ class GpuStep(Step):
     shared: Sequence[Thread]
 
 
-REPLACED = steps.equations, steps.guarded, steps.touches, rhs.put_on_closures
+REPLACED = steps.equations, steps.guarded, steps.touches, steps.brushes, rhs.put_on_closures
 """Functions of the CPU that are replaced by those of the same names below."""
 
 
@@ -193,7 +193,9 @@ def loops(form: ImplicitForm) -> list[str]:
     elsewhere, constants = (evaluate, law, correction), form.constants()
     taken = ir_of(implicit_runs, elsewhere=REPLACED, scalar=True, constants=constants)
     taken = re.sub(r'(define \w+ @"(?!(?:implicit_runs|prepare|copied)")\w+"\([^\n]*\))', r"\1 noinline", taken)
-    own = ir_of(equations, guarded, touches, put_on_closures, elsewhere=elsewhere, scalar=True, constants=constants)
+    own = ir_of(
+        equations, guarded, touches, brushes, put_on_closures, elsewhere=elsewhere, scalar=True, constants=constants
+    )
     return [taken, own]
 
 
@@ -258,7 +260,7 @@ def prepare(  # pragma: no cover
     holder.thread, step.newton = shared, newton
     step.shared = holder  # type: ignore[assignment]  # the address of its one field
     shared.runs, shared.run, shared.piece, shared.states, shared.buffer = s, r, 0, STATES, buffer
-    shared.evaluations, shared.stop, shared.watch, shared.passed, shared.marked = 0, 0, 0, 0, 0
+    shared.evaluations, shared.stop, shared.watch, shared.passed, shared.marked, shared.touch = 0, 0, 0, 0, 0, 0
     step.stages, step.kept, step.remembered, step.n, step.pose = NEWTON_STAGES, EARLIER, REMEMBERED, COORDINATES, POSE
     step.nv, step.inner, step.m, step.size, step.width = VELOCITIES, INNER, UNKNOWNS, SIZE, WIDTH
     step.inputs, step.memory, step.tried, step.recorded = INPUTS, INPUT_MEMORY, TRIED, 0
@@ -305,6 +307,11 @@ def guarded(s: GpuStep, y: Floats, e: Floats) -> None:  # pragma: no cover
 
 def touches(s: GpuStep, h: float) -> int:  # pragma: no cover
     """Return 0: arms with sharp contacts are rejected."""
+    return 0
+
+
+def brushes(s: GpuStep, h: float) -> int:  # pragma: no cover
+    """Return 0: contacts that are shorter than a step are not found."""
     return 0
 
 

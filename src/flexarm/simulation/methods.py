@@ -22,6 +22,7 @@ from flexarm.simulation.implicit import Implicit
 from flexarm.simulation.layout import RIDING, Layout
 from flexarm.simulation.race import Race
 from flexarm.simulation.rhs import Plan
+from flexarm.simulation.touches import touching
 
 STIFF = "radau9"
 """Method that competes with an explicit method in automatic selection. It has numerical damping, and takes fewest
@@ -137,6 +138,7 @@ def planned(model: Model, drive: Block, layout: Layout, method: str, weights: in
     plan = Plan(place, layout.states, inputs, len(RIDING), rate, tried, kernel.constants, layout.exogenous)
     plan.takes(kernel, plan.fixed)
     closing(model, plan, drive.quantity)
+    touching(model, plan, layout)
     return plan, rate
 
 

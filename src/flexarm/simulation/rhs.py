@@ -39,6 +39,15 @@ PARTS = 6
 SMALL = 0.05
 """Share of a parabola's bend between two borders below which its minimum may be that of a value of the wrong sign."""
 
+HALF = 3
+"""Number of the border in the middle."""
+
+ROUGH = 0.3
+"""The same share as `SMALL`, for a parabola through both ends of a step and a state that is only near its middle."""
+
+EARLY = 1e-3
+"""Share of the time of a step's first stage at which a contact at the step's start is looked at."""
+
 ENDLESS = 2**62
 """Number of evaluations that stands for no limit."""
 
@@ -68,6 +77,11 @@ class RunRecord:
         A function that checks every state, `void watch(buffer, dx, watched)`, and its data; 0 if there is none.
     marked, marks : int, (6 + PARTS) marked + 1
         Number of watched values, and the arrays of `Watched`, see `turns_within`.
+    touch, touched : addresses
+        A function of a state, `void touch(x, out, touched)`, whose values change sign where a force begins, and its
+        data; 0 if there is none.
+    gapped, gaps : int, (PARTS + 2, gapped)
+        Number of these values, and the values at the borders of a step's parts.
     most, bounded, passed : (bounded,), int, int
         Bounds of the first states, above which there is no rate, and the number of violations.
     closed, closing : addresses
@@ -97,6 +111,10 @@ class RunRecord:
     watched: int = 0
     marked: int = 0
     marks: Floats = None  # type: ignore[assignment]
+    touch: int = 0
+    touched: int = 0
+    gapped: int = 0
+    gaps: Floats = None  # type: ignore[assignment]
     most: Floats = None  # type: ignore[assignment]
     bounded: int = 0
     passed: int = 0
@@ -147,6 +165,7 @@ class Plan:
             RunRecord(
                 *(rate, 0, 0, 0.0, np.inf, 0, 0, 0, 0, place, states, states + powers, self.buffer),
                 marks=np.zeros(0),
+                gaps=np.zeros(0),
                 most=self.most,
             )
         )
@@ -155,6 +174,7 @@ class Plan:
         self._watched: Placed | None = None
         self._watching: Any = None
         self._marks = np.empty(0)
+        self._touching: Any = None
         self._beside: Any = None
         self._closing: Any = None
         self._taking: list[tuple[Kernel, np.ndarray]] = []
@@ -246,6 +266,19 @@ class Plan:
         self._watching = kernel  # must stay alive as long as its code may be called
         self.shared.watched = self._watched.address
         return sides
+
+    def touch(self, kernel: Kernel, coordinates: int, own: slice) -> None:
+        """Shorten a step if a value of a kernel of coordinates and states changes its sign twice within it."""
+        given = np.concatenate([np.zeros(coordinates + own.stop - own.start), kernel.constants])
+        known = coordinates + own.stop - own.start
+        self.takes(kernel, given[known:])
+        count = len(kernel.one(given[:known]))
+        gaps = np.zeros((PARTS + 2) * count)
+        evaluate = kernel.code.addresses["evaluate"]
+        data = Placed(Touched(evaluate, coordinates, known - coordinates, own.start, given))
+        self._touching = kernel, data, gaps  # must stay alive as long as code may be called
+        self.shared.touch, self.shared.touched = loops().addresses["touch"], data.address
+        self.shared.gapped, self.shared.gaps = count, address_of(gaps)
 
     def close(self, kernel: Kernel, known: int) -> None:
         """Move each state that a solver reaches onto the arm's closures, by a kernel of a state's first numbers."""
@@ -359,8 +392,10 @@ def stage_of(kernel: Kernel) -> Stage:
     return loops().addresses["evaluated"], data.address, (code, data)
 
 
-loops = Once(lambda: translated(rhs, nothing, evaluated, table, several, growth, watch, close, followed, carried))
-"""Machine code of `rhs`, `growth`, `watch`, `close`, `carried` and the stages, compiled once per process."""
+loops = Once(
+    lambda: translated(rhs, nothing, evaluated, table, several, growth, watch, touch, close, followed, carried)
+)
+"""Machine code of `rhs`, `growth`, `watch`, `touch`, `close`, `carried` and the stages, compiled once per process."""
 
 
 @dataclass
@@ -389,6 +424,20 @@ class Watched:
     low: Floats
     high: Floats
     time: float
+
+
+@dataclass
+class Touched:
+    """Data of `touch`: a kernel's address, and all its arguments.
+
+    The first ones are the coordinates and the states of drives, which begin at `place` in the state.
+    """
+
+    kernel: int
+    coordinates: int
+    own: int
+    place: int
+    given: Floats
 
 
 @dataclass
@@ -607,19 +656,82 @@ def crosses(s: RunRecord, t: float, x: Floats, row: int) -> int:
     return 1 if last[0] != 0.0 else 0
 
 
-def turning(s: RunRecord, part: int, i: int) -> float:
-    """Return where a watched value may have a minimum of the wrong sign, as a fraction of a step; 0 if nowhere.
+def turning(rows: Floats, count: int, part: int, i: int, side: float) -> float:
+    """Return where a value may have a minimum of the wrong sign, as a fraction of a step; 0 if nowhere.
 
-    A parabola passes through the value at a point and at the points beside it. Between these points its minimum is
-    small compared with its bend, so that the exact minimum may be negative.
+    The rows have `count` values at the borders of a step's parts; the right sign is `side`. A parabola passes through
+    the value at a border and at those beside it. Between them its minimum is small compared with its bend, so that the
+    exact minimum may be negative.
     """
-    count = s.marked
-    at = (4 + part) * count + i
-    before, value, after = s.marks[at - count], s.marks[at], s.marks[at + count]
+    at = part * count + i
+    before, value, after = side * rows[at - count], side * rows[at], side * rows[at + count]
     bent, slope = before - 2.0 * value + after, 0.5 * (before - after)
     if bent > 0.0 and abs(slope) <= bent and value - 0.5 * slope * slope / bent < SMALL * bent:
         return (float(part) + slope / bent) / float(PARTS)
     return 0.0
+
+
+def touch(x: Floats, out: Floats, data: Touched) -> None:
+    """Compute the functions of touches at a state."""
+    given, place = data.given, data.coordinates
+    for i in range(place):
+        given[i] = x[i]
+    for i in range(data.own):
+        given[place + i] = x[data.place + i]
+    call(data.kernel, given, out)
+
+
+def measured(s: RunRecord, x: Floats, row: int) -> None:
+    """Compute the functions of touches at a state x, in a row of `gaps`."""
+    call(s.touch, x, s.gaps[row * s.gapped :], s.touched)
+
+
+def side_of(s: RunRecord, i: int) -> float:
+    """Return the sign of a function of touches at both ends of a step, or 0 if the signs differ or one is zero."""
+    first, last = s.gaps[i], s.gaps[PARTS * s.gapped + i]
+    if first > 0.0 and last > 0.0:
+        return 1.0
+    return -1.0 if first < 0.0 and last < 0.0 else 0.0
+
+
+def may_touch(s: RunRecord) -> int:
+    """Return 1 if a function of touches with one sign at both ends of a step may have the other one between them.
+
+    A parabola passes through the values there and near the middle.
+    """
+    count = s.gapped
+    for i in range(count):
+        side = side_of(s, i)
+        if side != 0.0:
+            first, middle, last = side * s.gaps[i], side * s.gaps[HALF * count + i], side * s.gaps[PARTS * count + i]
+            bent, slope = first - 2.0 * middle + last, 0.5 * (first - last)
+            if middle <= 0.0:
+                return 1
+            if bent > 0.0 and abs(slope) <= bent and middle - 0.5 * slope * slope / bent < ROUGH * bent:
+                return 1
+    return 0
+
+
+def passes(s: RunRecord) -> int:
+    """Return 1 if a contact at a step's start becomes deeper and ends before the step's first stage, else 0.
+
+    Row 1 belongs to a state right after the start, and the last row to the first stage. No rate of the step, apart from
+    those at the start, would contain the force.
+    """
+    count = s.gapped
+    for i in range(count):
+        first, after, then = s.gaps[i], s.gaps[count + i], s.gaps[(PARTS + 1) * count + i]
+        if first * then < 0.0 and first * (after - first) > 0.0:
+            return 1
+    return 0
+
+
+def touched_in(s: RunRecord, row: int) -> int:
+    """Return 1 if a function of touches has one sign at both ends of a step and the other one in a row, else 0."""
+    for i in range(s.gapped):
+        if side_of(s, i) * s.gaps[row * s.gapped + i] < 0.0:
+            return 1
+    return 0
 
 
 def put_on_closures(shared: Sequence[RunRecord], x: Floats) -> None:

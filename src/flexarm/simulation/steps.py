@@ -24,13 +24,20 @@ from flexarm.native.dense import inverted, multiplied
 from flexarm.native.language import Floats, Words, call, lanes, sqrt
 from flexarm.simulation.decoupled import Decoupled, block_solved, combined, corrected, inverses
 from flexarm.simulation.rhs import (
+    EARLY,
+    HALF,
     NAN,
     PARTS,
     RunRecord,
     crosses,
     looked,
+    may_touch,
+    measured,
     nears,
+    passes,
     put_on_closures,
+    side_of,
+    touched_in,
     turning,
     unmarked,
     was_beyond,
@@ -68,6 +75,8 @@ NEARLY = 1.0 - 1e-9
 """Share of a step beyond which a time is its end."""
 SHORTEST = 1e-13
 """Shortest step, relative to the time reached, since the end may be far away."""
+BRIEF = 1e-7
+"""Share of an interval below which a step may pass over a contact. Its force has no time for an effect."""
 CONTACT = 1e-11
 """Share of an interval below which a step that would pass a sharp contact ends at it."""
 
@@ -511,10 +520,52 @@ def turns(s: Step, h: float) -> int:
             return 1
     for part in range(1, PARTS):
         for i in range(s.shared[0].marked):
-            along = turning(s.shared[0], part, i)
+            along = turning(s.shared[0].marks[4 * s.shared[0].marked :], s.shared[0].marked, part, i, 1.0)
             if along > 0.0 and crosses_at(s, along, h, PARTS + 1) == 1:
                 return 1
     return 0
+
+
+def brushes(s: Step, h: float) -> int:
+    """Return 1 if parts of the arm touch, or are apart, only between the ends of a step."""
+    known = s.known
+    s.known = near(s, h) - s.stages  # nodes that are much farther away would amplify rounding
+    fitted(s, h)
+    found = brushes_within(s, h)
+    s.known = known
+    return found
+
+
+def brushes_within(s: Step, h: float) -> int:
+    """Return 1 if parts touch, or are apart, along the polynomial of `fitted` and not at its ends."""
+    shared = s.shared[0]
+    brushes_at(s, 0.0, h, 0)
+    brushes_at(s, EARLY * s.c[0], h, 1)
+    brushes_at(s, 0.5, h, HALF)
+    brushes_at(s, 1.0, h, PARTS)
+    brushes_at(s, s.c[0], h, PARTS + 1)
+    if passes(shared) == 1:
+        return 1
+    if may_touch(shared) == 0:
+        return 0
+    for part in range(1, PARTS):
+        if brushes_at(s, float(part) / float(PARTS), h, part) == 1:
+            return 1
+    for part in range(1, PARTS):
+        for i in range(shared.gapped):
+            side = side_of(shared, i)
+            along = turning(shared.gaps, shared.gapped, part, i, side) if side != 0.0 else 0.0
+            if along > 0.0 and brushes_at(s, along, h, PARTS + 1) == 1:
+                return 1
+    return 0
+
+
+def brushes_at(s: Step, along: float, h: float, row: int) -> int:
+    """Return 1 if parts of the arm touch, or are apart, at a fraction of a step and not at its ends."""
+    between(s, along, h, s.trial)
+    put_on_closures(s.shared, s.trial)
+    measured(s.shared[0], s.trial, row)
+    return touched_in(s.shared[0], row)
 
 
 def crosses_at(s: Step, along: float, h: float, row: int) -> int:
@@ -684,6 +735,10 @@ def integrate(s: Step, t0: float, times: Floats, count: int, out: Floats) -> int
             wait = WAIT
             if s.h < at_contact:
                 return done
+            continue
+        if s.fixed == 0 and s.shared[0].touch != 0 and h > BRIEF * (end - t0) and brushes(s, h) == 1:
+            s.h = 0.25 * h
+            wait = WAIT
             continue
         last = 1 if h >= left else 0
         if times[done] < s.t + h:

@@ -1,0 +1,43 @@
+"""Contacts at which no solver stops: backlash and end stops with a finite slope, walls, and cables.
+
+Their forces begin and end without a jump, and the error control of a solver notices them at the stages of its steps. A
+contact that begins and ends between two stages would be passed over. Each accepted step of a method with adaptive steps
+is therefore checked (`brushes` in `explicit` and in `steps`), and repeated with a shorter one if need be.
+"""
+
+from typing import TYPE_CHECKING
+
+from flexarm.model import Model
+from flexarm.model.tracing import Traced
+from flexarm.simulation.layout import Layout
+from flexarm.simulation.rhs import Plan
+
+if TYPE_CHECKING:
+    import casadi as ca
+
+
+def touches(model: Traced) -> "ca.Function":
+    """Return the functions, a column, of (q, s) and, where the model varies, p.
+
+    Each changes sign where a force begins or ends.
+    """
+
+    def trace() -> "ca.Function":
+        import casadi as ca
+
+        from flexarm.mechanics import elements
+        from flexarm.mechanics.spatial import entries
+
+        q, s = ca.SX.sym("q", model.nq), ca.SX.sym("s", len(model.states))
+        values = ca.densify(ca.SX(ca.vertcat(*elements.touches(*model.posed(entries(q)), entries(s)))))
+        return model.over_parameters("touches", {"q": q, "s": s}, {"touches": values})
+
+    return model.traced("touches", trace)
+
+
+def touching(model: Model, plan: Plan, layout: Layout) -> None:
+    """Have the steps of a plan find contacts that are shorter than a step."""
+    if model.arm.touches:
+        kernel = model.compiled("touches", touches)
+        if kernel.code.facts["n_out"] > 0:
+            plan.touch(kernel, model.nq, layout.s)
