@@ -1,4 +1,4 @@
-"""Instructions of one sample of exported controllers: the worst case of many samples with random readings."""
+"""Exported controllers: instructions of the worst of many samples with random readings, and the time of a sample."""
 
 import shutil
 import subprocess
@@ -14,6 +14,9 @@ from flexarm.exports.controller.library import Board, board, c_controller
 from flexarm.hardware.controller import loop_of
 
 PERIOD = 1e-3
+BLOCK = 20
+"""Number of samples between two readings of the clock, which take longer than a short law."""
+
 SEED = 88172645463325252
 
 LOOP = """
@@ -30,6 +33,14 @@ static uint64_t next(void)
     return state;
 }
 
+#ifdef BLOCK
+#include <time.h>
+#else
+#define BLOCK 1
+#endif
+
+static NAME_inputs in[BLOCK];
+
 void mark(void);
 __attribute__((noinline)) void mark(void)
 {
@@ -39,29 +50,47 @@ __attribute__((noinline)) void mark(void)
 int main(void)
 {
     static NAME self;
-    NAME_inputs in;
     NAME_outputs out;
     double time = 0.0;
     NAME_init(&self);
     for (int k = 0; k < SAMPLES; k++) {
-        for (int i = 0; i < BIG_NY; i++) {
-            in.y[i] = SIZE * (1e-3 * (double)(next() % 2000u) - 1.0);
+        for (int j = 0; j < BLOCK; j++) {
+            for (int i = 0; i < BIG_NY; i++) {
+                in[j].y[i] = SIZE * (1e-3 * (double)(next() % 2000u) - 1.0);
+            }
+            in[j].fresh = 1u;
         }
-        in.fresh = ((next() % 32u) == 0u) ? 0u : 1u;
+#if BLOCK > 1
+        struct timespec began, ended;
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &began);
+        for (int j = 0; j < BLOCK; j++) {
+            time += PERIOD;
+            NAME_step(&self, &in[j], time, &out);
+        }
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ended);
+        long nanoseconds = 1000000000L * (ended.tv_sec - began.tv_sec) + ended.tv_nsec - began.tv_nsec;
+        printf("%.9g\\n", 1e-9 * (double)nanoseconds / BLOCK);
+#else
+        in[0].fresh = ((next() % 32u) == 0u) ? 0u : 1u;
         time += ((next() % 64u) == 0u) ? 0.5 : PERIOD;
         if ((next() % 16u) == 0u) {
             NAME_reset(&self);
         }
         self.sample += next() % 100u;
         mark();
-        NAME_step(&self, &in, time, &out);
+        NAME_step(&self, &in[0], time, &out);
         mark();
+#endif
     }
-    printf("%u\\n", (unsigned)out.status);
+    fprintf(stderr, "%u\\n", (unsigned)out.status);
     return 0;
 }
 """
-"""Random readings within a size, 3 % of them missing, 2 % late, at random times of the reference."""
+"""Random readings within a size, 3 % of them missing, 2 % late, at random times of the reference.
+
+With a BLOCK of several samples, no readings are missing or late, and the program prints the mean time of a sample of
+each block [s].
+"""
 
 SMALL = 1e-4
 """Size of the readings of estimators, which large random readings make diverge."""
@@ -69,7 +98,7 @@ SMALL = 1e-4
 
 def controllers() -> Iterator[tuple[str, Sampled, fa.Model]]:
     """Yield controllers of the same arm by their names."""
-    loop, model = loop_of("benchmarks", "subudhi-morris-elastic-shaped")
+    loop, model, _ = loop_of("benchmarks", "subudhi-morris-elastic-shaped")
     yield "joint PD, shaped reference", loop, model
     slew = fa.Quintic(start=[0.0, 0.0], end=[0.4, -0.3], duration=0.25)
     yield "LQR of 12 states", Sampled(LQR(slew), PERIOD, limit=5.0), model
@@ -149,6 +178,15 @@ def by_qemu(found: Board, folder: Path, samples: int) -> list[int]:
                 counts += [since] if marks % 2 == 0 else []
                 since = 0
     return counts
+
+
+def by_clock(found: Board, folder: Path, blocks: int) -> list[float]:
+    """Return the mean processor time of a sample [s] for some blocks of samples; none without a compiler."""
+    if not shutil.which("gcc"):
+        return []
+    _compiled(found, folder, blocks, "gcc", f"-DBLOCK={BLOCK}")
+    printed = subprocess.run(["./loop"], cwd=folder, capture_output=True, text=True, check=True).stdout
+    return [float(line) for line in printed.splitlines()]
 
 
 def _compiled(found: Board, folder: Path, samples: int, compiler: str, *options: str) -> None:

@@ -1,5 +1,6 @@
 """The benchmarks' own reckoning: what an error costs, verdicts that can fail, arms that are what they are called."""
 
+import shutil
 import sys
 from dataclasses import replace
 from itertools import pairwise
@@ -12,7 +13,19 @@ import xarray
 
 import flexarm as fa
 from benchmarks import __main__ as programs
-from benchmarks import arms, beside, environments, exudyn_models, motions, report, settling, slew, trees, work_precision
+from benchmarks import (
+    arms,
+    beside,
+    control_laws,
+    environments,
+    exudyn_models,
+    motions,
+    report,
+    settling,
+    slew,
+    trees,
+    work_precision,
+)
 from benchmarks.report import Table
 from benchmarks.work_precision import Point, needed
 from flexarm.native.program import operations
@@ -261,3 +274,26 @@ def test_the_chain_beside_an_environment_has_its_mass_its_length_and_its_stiffne
     turned = sum(1.0 / float(hinge.get("stiffness")) for hinge in hinges if hinge.get("stiffness"))
     share = 1.0 - 1.0 / environments.SEGMENTS
     assert turned == pytest.approx(share * sum(link.body.length / link.body.EI for link in arm.links), rel=1e-7)
+
+
+# -- controllers -------------------------------------------------------------------------------------------------------
+
+
+def test_quick_measurement_of_controllers(monkeypatch):
+    """Each controller has a time in a run and one in C, and the designs have theirs."""
+    chosen = ("JointPD", "Observed, JointPD, EKF with a torque")
+    every = [name for name, _ in control_laws.laws(fa.Model("subudhi-morris"), *control_laws.ARMS["subudhi-morris"])]
+    assert {*chosen} < {*every} and len({*every}) == len(every) > 15
+    yielded = control_laws.laws
+    monkeypatch.setattr(control_laws, "laws", lambda *given: ((a, b) for a, b in yielded(*given) if a in chosen))
+    monkeypatch.setattr(control_laws, "ARMS", {"subudhi-morris": control_laws.ARMS["subudhi-morris"]})
+    samples, designs = control_laws.measure(quick=True)
+    assert tuple(row[0] for row in samples.rows) == chosen
+    alone, within, in_c, counts = zip(*(row[1:] for row in samples.rows), strict=True)
+    assert alone[0].endswith(" ns") and alone[1] == "" and all(cell.endswith("s") for cell in within)
+    if shutil.which("gcc"):
+        assert all(cell.endswith("s)") for cell in in_c)
+    if shutil.which("gcc") and shutil.which("valgrind"):
+        pd, ekf = ([int(x) for x in cell.split(" to ")] for cell in counts)
+        assert 100 < pd[0] <= pd[1] < 1000 < ekf[0] < ekf[1]
+    assert len(designs.rows) == 6 and all(row[1].endswith("s") for row in designs.rows)
