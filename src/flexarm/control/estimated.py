@@ -1,5 +1,6 @@
-"""A controller on the estimates of a nonlinear filter, called once per period from Python."""
+"""A controller on the estimates of a nonlinear filter, in native code if the controller of the state is."""
 
+import ctypes  # noqa: TID251  (calls code that this package compiled)
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self, final
@@ -11,10 +12,18 @@ from flexarm.arrays import Array
 from flexarm.control.gains import inner_law
 from flexarm.errors import DescriptionError, FlexarmError
 from flexarm.model import Model
+from flexarm.native.code import Address
+from flexarm.native.functions import translated
+from flexarm.native.language import Floats, Placed, call
+from flexarm.native.once import Once
+from flexarm.simulation.advance import is_finite
 from flexarm.simulation.feedback import initial, kernel
 from flexarm.simulation.law import After, Column, Law, parted, what_it_is
-from flexarm.simulation.stepped import Signals, Step, in_python, report_of, stepped
+from flexarm.simulation.stepped import NativeStep, Signals, Step, in_python, report_of, stepped
+from flexarm.simulation.steps import copied
 from flexarm.trajectory import Reference
+
+NAN = float("nan")
 
 
 class Filter(Protocol):
@@ -24,24 +33,9 @@ class Filter(Protocol):
     local_names: tuple[str, ...]
     signals: tuple[str, ...]
 
-    def sample(self, y: Array, u: Array, moves: bool) -> None:
-        """Move by a period under a constant u (m,), if `moves`, and correct by the readings y (p,)."""
-
     @property
-    def estimate(self) -> Array:
-        """Estimate of the state and of the unknowns, (k,)."""
-
-    @property
-    def deviation(self) -> Array:
-        """Standard deviations of the estimate in local coordinates, (n,)."""
-
-    @property
-    def innovation(self) -> Array:
-        """Last readings minus the expected ones, (p,)."""
-
-    @property
-    def nis(self) -> float:
-        """Normalized square of the last innovation."""
+    def reporting(self) -> tuple[Address, Address]:
+        """Machine code `void sample(record, y, u, moves, to)` of a sample, and the address of its record."""
 
 
 @final
@@ -131,9 +125,42 @@ class Estimated:
     def stepper(self, model: Model, period: float) -> "Steps":
         """Return the controller of a run: a function of t and of the readings that returns u (m,)."""
         inner = self.controller
-        step = _Compiled(inner, self.model) if isinstance(inner, Law) else inner.stepper(self.model, period)
-        shown = sum(len(each.labels) for each in self.signals)
-        return Steps(self.estimator.begin(self.model, self.sensors, period, *self.start), step, self.model, shown)
+        step = None if isinstance(inner, Law) else inner.stepper(self.model, period)
+        native = law_of_state(inner, self.model) if step is None else getattr(step, "native", None)
+        running = self.estimator.begin(self.model, self.sensors, period, *self.start)
+        return Steps(running, step, native, self.model, tuple(len(each.labels) for each in self.signals))
+
+
+@dataclass
+class OnEstimates:
+    """A filter and a controller of the state on its estimates, sample by sample.
+
+    Attributes
+    ----------
+    filter, running : addresses
+        Machine code of the filter's sample, and its record, see `Filter.reporting`.
+    step, stepping : addresses
+        Machine code of the controller, and its record, see `NativeStep`. `step` is 0 if Python calls the controller.
+    inputs, estimates, signals : int
+        Length of u, of the estimate, and of everything that the filter shows.
+    t, samples : float, int
+        Time of the last sample, and number of samples.
+    u : (inputs + exogenous inputs,)
+        Inputs since the last sample. Exogenous ones are zero.
+    shown : (signals,)
+    """
+
+    filter: int
+    running: int
+    step: int
+    stepping: int
+    inputs: int
+    estimates: int
+    signals: int
+    t: float
+    samples: int
+    u: Floats
+    shown: Floats
 
 
 @final
@@ -143,78 +170,155 @@ class Steps:
     Parameters
     ----------
     running : Filter
-    step : Step
-        The controller of the state. It may have the members `applied`, `shown` and `report`; see `Stepped`.
+    step : Step or None
+        The controller of the state, unless it is a law. It may have the members `applied`, `shown` and `report`; see
+        `Stepped`.
+    native : NativeStep or None
+        Machine code of the controller of the state. Without it, Python calls `step`.
     model : Model
-    shown : int
-        Number of signals.
+    widths : tuple of int
+        Lengths of the signals, as of `Estimated.shows`. The first four are those of the filter.
 
     Attributes
     ----------
     shown : (signals,)
         Signals of the last sample, in the order of `Estimated.shows`.
+    native : NativeStep or None
+        Machine code of a complete sample.
     """
 
-    def __init__(self, running: Filter, step: Step, model: Model, shown: int):
-        self._running, self._step, self._size = running, step, model.nq + model.nv
-        self._u = np.zeros(len(model.inputs))
-        self._samples = 0
-        self.shown = np.zeros(shown)
+    def __init__(
+        self, running: Filter, step: Step | None, native: NativeStep | None, model: Model, widths: tuple[int, ...]
+    ):
+        m, self._step, self._size = len(model.inputs), step, model.nq + model.nv
+        self._u, self._applied, self.shown = np.zeros(m), np.zeros(m), np.zeros(sum(widths))
+        code, record = running.reporting
+        self._record = Placed(
+            OnEstimates(
+                filter=code,
+                running=record,
+                step=native.code if native else 0,
+                stepping=native.record if native else 0,
+                inputs=m,
+                estimates=widths[0],
+                signals=sum(widths[:4]),
+                t=np.nan,
+                samples=0,
+                u=np.zeros(m + len(model.exogenous)),
+                shown=np.zeros(sum(widths[:4])),
+            )
+        )
+        address, held = CODE().addresses["on_estimates"], (running, native, self._record, CODE())
+        self._made = NativeStep(address, self._record.address, held)
+        self.native = self._made if native else None
+        self._call = STEP(address)
 
     def applied(self, u: Array) -> None:
         """Take the u (m,) that reached the arm since the last sample, after limits and delay."""
-        self._u[:] = u
-        if self._samples and hasattr(self._step, "applied"):
-            self._step.applied(u)
+        self._applied[:] = u
+        if self._record.samples and hasattr(self._step, "applied"):
+            self._step.applied(u)  # type: ignore[union-attr]
 
     def __call__(self, t: float, y: Array) -> Array:
         """Return u (m,)."""
-        running = self._running
-        running.sample(y, self._u, self._samples > 0)
-        self._samples += 1
-        found = running.estimate
-        if not np.isfinite(found).all():
+        y = np.ascontiguousarray(y, dtype=float)
+        places = (x.ctypes.data for x in (y, self._applied, self._u, self.shown))
+        self._call(self._record.address, t, *places)
+        estimate = self.shown[: self._record.estimates]
+        if not np.isfinite(estimate).all():
             raise FlexarmError(
                 f"Observed at t = {t:.6g} s: the estimate diverges; check the deviations of the unknowns, or sample "
                 "faster"
             )
-        u: Array = self._step(t, found[: self._size])
-        own = getattr(self._step, "shown", ())
-        self.shown[:] = [*found, *running.deviation, *running.innovation, running.nis, *own]
+        if self.native:
+            return self._u.copy()
+        u: Array = self._step(t, estimate[: self._size].copy())  # type: ignore[misc]
+        self.shown[self._record.signals :] = getattr(self._step, "shown", ())
         return u
 
     def report(self) -> dict[str, Any]:
         """Return the report of the controller of the state."""
-        return report_of(self._step)
+        return {} if self._step is None else report_of(self._step)
 
 
-@final
-class _Compiled:
-    """A law of the state, sample by sample."""
+@dataclass
+class LawOfState:
+    """A law of the state, sample by sample.
 
-    def __init__(self, law: Law, model: Model):
-        m, self._size = len(model.inputs), model.nq + model.nv
+    Attributes
+    ----------
+    law : address
+        The kernel (t, q, qd, z, applied, constants) -> (u, next z, applied). The next memory z depends on the u that
+        reached the arm.
+    inputs, size, memory : int
+        Lengths of u, of the state (q, qd), and of z.
+    t, samples : float, int
+        Time of the last sample, and number of samples.
+    given, found
+        Arguments of the kernel, and its values.
+    """
 
-        def expression(t: Any, q: Column, qd: Column, z: Column) -> tuple[Column, After]:
-            own, applied = parted(z, len(law.memory))
-            u, after = law(t, q, qd, own)
-            return u, lambda _: ca.vertcat(after(applied), applied)
+    law: int
+    inputs: int
+    size: int
+    memory: int
+    t: float
+    samples: int
+    given: Floats
+    found: Floats
 
-        # a further argument is the u that reached the arm, on which the next memory depends
-        self._law = kernel(replace(law, expression=expression, memory=(*law.memory, *[0.0] * m)), model)
-        self._x = np.zeros(1 + self._size + len(law.memory) + m)
-        self._z = self._x[1 + self._size : len(self._x) - m]
-        self._z[:] = law.memory
-        self._applied = self._x[len(self._x) - m :]
 
-    def applied(self, u: Array) -> None:
-        """Take the u (m,) that reached the arm since the last sample, and find the next memory."""
-        self._applied[:] = u
-        if len(self._z):
-            m = len(self._applied)
-            self._z[:] = self._law.one(self._x)[m : m + len(self._z)]
+def law_of_state(law: Law, model: Model) -> NativeStep:
+    """Return the machine code of a law of the state for one run."""
+    m, size, memory = len(model.inputs), model.nq + model.nv, len(law.memory)
 
-    def __call__(self, t: float, x: Array) -> Array:
-        """Return u (m,)."""
-        self._x[0], self._x[1 : 1 + self._size] = t, x
-        return self._law.one(self._x)[: len(self._applied)]
+    def expression(t: Any, q: Column, qd: Column, z: Column) -> tuple[Column, After]:
+        own, applied = parted(z, memory)
+        u, after = law(t, q, qd, own)
+        return u, lambda _: ca.vertcat(after(applied), applied)
+
+    # a further argument is the u that reached the arm, on which the next memory depends
+    made = kernel(replace(law, expression=expression, memory=(*law.memory, *[0.0] * m)), model)
+    given = np.concatenate([np.zeros(1 + size), law.memory, np.zeros(m), made.constants])
+    found = np.zeros(m + memory + m)
+    record = Placed(LawOfState(made.code.addresses["evaluate"], m, size, memory, np.nan, 0, given, found))
+    return NativeStep(CODE().addresses["on_state"], record.address, (record, made, CODE()))
+
+
+# -- translated functions ----------------------------------------------------------------------------------------------
+
+
+def on_estimates(s: OnEstimates, t: float, y: Floats, applied: Floats, u: Floats, shown: Floats) -> None:
+    """Process a sample of the filter, and call the controller of the state unless the estimate diverges."""
+    if t != s.t:
+        copied(applied, s.u, s.inputs)
+        call(s.filter, s.running, y, s.u, 1 if s.samples > 0 else 0, s.shown)
+        s.samples += 1
+        s.t = t
+    copied(s.shown, shown, s.signals)
+    if is_finite(s.shown, s.estimates) == 0:
+        for i in range(s.inputs):
+            u[i] = NAN
+    elif s.step != 0:
+        call(s.step, s.stepping, t, s.shown, applied, u, shown[s.signals :])
+
+
+def on_state(s: LawOfState, t: float, x: Floats, applied: Floats, u: Floats, shown: Floats) -> None:
+    """Find the memory after the last sample, and the law's u in this one."""
+    z = s.given[1 + s.size :]
+    if t != s.t:
+        copied(applied, z[s.memory :], s.inputs)
+        if s.samples > 0 and s.memory > 0:
+            call(s.law, s.given, s.found)
+            copied(s.found[s.inputs :], z, s.memory)
+        s.samples += 1
+        s.t = t
+    s.given[0] = t
+    copied(x, s.given[1:], s.size)
+    call(s.law, s.given, s.found)
+    copied(s.found, u, s.inputs)
+
+
+CODE = Once(lambda: translated(on_estimates, on_state))
+STEP = ctypes.PYFUNCTYPE(None, ctypes.c_void_p, ctypes.c_double, *[ctypes.c_void_p] * 4)
+"""Type of `on_estimates`. A short call keeps the interpreter's lock."""

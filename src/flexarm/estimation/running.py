@@ -29,13 +29,22 @@ from flexarm.errors import DescriptionError
 from flexarm.estimation.charts import in_charts, placed
 from flexarm.estimation.horizon import Window
 from flexarm.estimation.loops import Filter, padded
-from flexarm.estimation.samples import Record, deviated, filtered, once, once_in_window
+from flexarm.estimation.samples import (
+    Record,
+    deviated,
+    filtered,
+    once,
+    once_in_window,
+    reported_in_window,
+    reported_once,
+)
 from flexarm.estimation.settings import Estimator
 from flexarm.identification.motion import compiled
 from flexarm.identification.plant import Plant
 from flexarm.model import Model
 from flexarm.model.attitudes import unit_pose
 from flexarm.model.varied import named_in
+from flexarm.native.code import Address
 from flexarm.native.functions import translated
 from flexarm.native.kernel import LANES
 from flexarm.native.language import Placed
@@ -50,7 +59,7 @@ MOST_STEPS = 200
 SAMPLES = 1000
 """Number of samples in a call of native code, some tens of milliseconds. Ctrl-C takes effect between two calls."""
 
-CODE = Once(lambda: translated(filtered, once, once_in_window, deviated))
+CODE = Once(lambda: translated(filtered, once, once_in_window, deviated, reported_once, reported_in_window))
 ONCE = ctypes.PYFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
 PART = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 SPREADS = ctypes.PYFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
@@ -431,6 +440,16 @@ class Running:
         return self._window
 
     # -- samples
+
+    @property
+    def reporting(self) -> tuple[Address, Address]:
+        """Machine code `void sample(record, y, u, moves, to)` and the address of its record.
+
+        The code processes a sample as `sample` does, with u of all inputs (inputs + exogenous inputs,). It writes the
+        estimate, its deviation, the innovation and the normalized square to `to`.
+        """
+        name = "reported_once" if self._window is None else "reported_in_window"
+        return CODE().addresses[name], self._address
 
     def sample(self, y: Array, u: Array, moves: bool) -> None:
         """Move by a period under a constant u (m,), if `moves`, and correct by the readings y (p,).

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from flexarm.estimation.charts import centered, posed, seen_from
 from flexarm.estimation.horizon import Window, windowed
-from flexarm.estimation.loops import Filter, corrected, factor_from, padded, propagated, triangulated
+from flexarm.estimation.loops import E, Filter, corrected, factor_from, padded, propagated, triangulated
 from flexarm.native.language import Floats, sqrt
 from flexarm.simulation.steps import copied
 
@@ -80,6 +80,36 @@ def once_in_window(w: Window, y: Floats, u: Floats, moves: int) -> None:
     s = w.filter[0]
     constant(s, u)
     windowed(w, y, s.u, u, moves)
+
+
+def reported_once(s: Filter, y: Floats, u: Floats, moves: int, to: Floats) -> None:
+    """Process a sample as `once` does, and report it."""
+    once(s, y, u, moves)
+    reported(s, to)
+
+
+def reported_in_window(w: Window, y: Floats, u: Floats, moves: int, to: Floats) -> None:
+    """Process a sample as `once_in_window` does, and report it."""
+    once_in_window(w, y, u, moves)
+    reported(w.filter[0], to)
+
+
+def reported(s: Filter, to: Floats) -> None:
+    """Write the estimate with the unknowns in their units, its standard deviations, the innovation and its square.
+
+    Local coordinates are zero after a sample, so that the reference poses are those of the estimate.
+    """
+    poses, twists = posed(s), 3 * s.free + 3 * s.turns
+    copied(s.pose, to, poses)
+    copied(s.X[twists:], to[poses:], s.size - twists)
+    unknown, after = to[poses - twists + s.states :], to[poses - twists + s.size :]
+    deviated(s, after)
+    for i in range(s.unknown):
+        if s.powers[i] == 1:
+            unknown[i] = s.scales[i] * E ** unknown[i]
+            after[s.states + i] *= unknown[i]
+    copied(s.innovation, after[s.size :], s.outputs)
+    after[s.size + s.outputs] = s.nis
 
 
 def constant(s: Filter, u: Floats) -> None:

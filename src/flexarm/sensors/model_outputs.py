@@ -45,9 +45,9 @@ class Outputs:
         `DescriptionError` if arguments do not fit the arm.
         """
         if u is None and self.driven:
-            what = "an acceleration" if self._accelerates else "a motor"
+            what = "an acceleration" if self.accelerates else "a motor"
             raise DescriptionError(f"outputs: u is missing; {what} is measured")
-        if self._motors:
+        if self.motors:
             seen = self.model.evaluate("motors", q, qd, u, p=p, s=s, w=w)
             found = [
                 seen[..., each.input(self.model.arm), each.column][..., None]
@@ -56,7 +56,7 @@ class Outputs:
                 for each in self.sensors
             ]
             return np.concatenate(found, axis=-1)
-        if self._accelerates:
+        if self.accelerates:
             qdd = self.model.evaluate("forward_dynamics", q, qd, u, p=p, s=s, w=w)
         else:
             qdd = np.zeros(self.model.nv)
@@ -70,15 +70,15 @@ class Outputs:
     @property
     def driven(self) -> bool:
         """True if an output may depend on u, and on s and w if the arm has them."""
-        return self._accelerates or self._motors
+        return self.accelerates or self.motors
 
     @property
-    def _accelerates(self) -> bool:
+    def accelerates(self) -> bool:
         """True if some sensor may depend on qdd, as a sensor from outside this package may."""
         return not all(isinstance(each, (*OF_THE_STATE, OfMotor)) for each in self.sensors)
 
     @property
-    def _motors(self) -> bool:
+    def motors(self) -> bool:
         """True if some sensor measures a motor."""
         return any(isinstance(each, OfMotor) for each in self.sensors)
 
@@ -93,7 +93,7 @@ class Outputs:
         y = self.model.with_numbers(self.model.output_function(self.sensors))
         names, n = ["q", "qd", "u"], self.model.nv
         x = [ca.SX.sym(a, size) for a, size in zip(names, (self.model.nq, n, len(self.model.inputs)), strict=True)]
-        qdd = self.model.fixed("forward_dynamics")(*x) if self._accelerates else ca.DM.zeros(n)
+        qdd = self.model.fixed("forward_dynamics")(*x) if self.accelerates else ca.DM.zeros(n)
         return ca.Function("outputs", x, [ca.densify(ca.cse(y(x[0], x[1], qdd)))], names, ["y"])
 
 

@@ -242,8 +242,8 @@ class SampledFeedback(LawBlock):
         return nothing_to_do()
 
     def ahead(self, plan: Plan, solver: Advance, times: Array, x: Array) -> Ahead | None:
-        """Return native code that goes from sample to sample, if the law is compiled."""
-        if self.function:
+        """Return native code that goes from sample to sample, if all of a sample is compiled."""
+        if not self.running.ahead_of_python:
             return None
         plan.feed(*nothing_to_do())
         return partial(self.running.ahead, plan, solver, x)

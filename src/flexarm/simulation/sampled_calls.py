@@ -25,7 +25,7 @@ from flexarm.simulation.block import Recorded
 from flexarm.simulation.law import Law
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.rhs import Plan, RunRecord
-from flexarm.simulation.stepped import Seen, Stepped, report_of
+from flexarm.simulation.stepped import NativeStep, Readings, Seen, Stepped, read, report_of
 from flexarm.simulation.steps import copied
 
 NEVER = np.empty(0)
@@ -97,6 +97,12 @@ class Samples:
         Current u with recorded signals, which are the last numbers of the memory.
     known, called, applied : int, (samples, known), (samples, inputs)
         Number of the law's arguments without its constants; these arguments and u at each sample.
+    step, stepping : addresses
+        The sample of a controller that is no law, and its record, see `NativeStep`; 0 for a law.
+    readings : Readings
+        Its measurements.
+    last : (inputs,)
+        Last u.
     """
 
     shared: Sequence[RunRecord]
@@ -120,6 +126,10 @@ class Samples:
     known: int
     called: Floats
     applied: Floats
+    step: int
+    stepping: int
+    readings: Sequence[Readings]
+    last: Floats
 
 
 class SampledLaw(Protocol):
@@ -192,6 +202,7 @@ class SampledCalls:
             self._seen = Seen(block.function.sensors, model, block.period, self._rng)
             self._step = block.function.stepper(block.model, block.period)
             self._applied = getattr(self._step, "applied", None)
+            self._native: NativeStep | None = getattr(self._step, "native", None) if self._seen.translates else None
             self._shown = sum(len(each.labels) for each in block.function.shows(block.model))
         self.recorded = sum(len(each.signals) for each in block.records)
         self.held = np.full((len(times), m + self.recorded), np.nan)
@@ -199,9 +210,16 @@ class SampledCalls:
         self.next = 0
         self.recorded_calls: list[tuple[Array, Array]] | None = None
         """Arguments of the law without its constants, and u, of the calls in native code, if these are recorded."""
-        self._measured = law.accelerates or (block.function is not None and self._seen.driven)
+        self._measured = law.accelerates or (
+            block.function is not None and (self._seen.driven or (self.ahead_of_python and self._seen.accelerates))
+        )
         self._before: Placed | None = None
         self._rate: Code | None = None
+
+    @property
+    def ahead_of_python(self) -> bool:
+        """True if all of a sample is machine code."""
+        return self._block.function is None or self._native is not None
 
     def __call__(self, t: float, x: Array, qdd: Array | None = None, w: Array | None = None) -> Array:
         """Return u (m,). A law may need the accelerations and external loads just before the sample, see `before`."""
@@ -227,7 +245,7 @@ class SampledCalls:
             bad = int(np.argmin(np.isfinite(found)))
             raise FlexarmError(self.refusal(t, bad, found[bad]))
         if self._block.function:
-            self._u = found[:m].copy()
+            self._u[:] = found[:m]
         return found[:m]
 
     def observe(self, model: Model) -> None:
@@ -275,7 +293,7 @@ class SampledCalls:
         return report_of(self._step) if self._block.function else {}
 
     def drawn(self, count: int) -> Array:
-        """Return noise for so many samples, (count, noises)."""
+        """Return noise of the law for so many samples, (count, noises)."""
         return self._sigma * self._rng.standard_normal((count, self.noises))
 
     def before(self, plan: Plan) -> Placed | None:
@@ -320,6 +338,8 @@ class SampledCalls:
         count, record = len(edges) - 1, self.before(plan)
         dice, some = self._rng.bit_generator.state, intervals(plan, solver, self._times, rows, edges, x)
         called, applied = (np.empty((count, size)) for size in (len(self._known), self._m))
+        native = None if self._block.function is None else self._native
+        readings = None if native is None else self._seen.placed(count)
         samples = Placed(
             Samples(
                 shared=np.array([plan.address]),  # type: ignore[arg-type]  # an address is one word
@@ -343,6 +363,10 @@ class SampledCalls:
                 known=len(self._known),
                 called=called,
                 applied=applied,
+                step=native.code if native else 0,
+                stepping=native.record if native else 0,
+                readings=np.array([readings.address if readings else 0]),  # type: ignore[arg-type]
+                last=self._u if native else NEVER,
             )
         )
         done = CALL(CODE().addresses["advance_samples"])(samples.address, count)
@@ -351,7 +375,7 @@ class SampledCalls:
             self.recorded_calls.append((called[:done], applied[:done]))
         if done < count:  # Python repeats the sample that failed
             self._rng.bit_generator.state = dice
-            self.drawn(done)
+            self.drawn(done) if native is None else self._seen.drawn(done)
         return done, some.x, int(some.upto[done]), some.steps
 
 
@@ -370,14 +394,20 @@ def advance_samples(s: Samples, count: int) -> int:
             copied(s.u, s.held[s.next * kept :], kept)
             s.next += 1
         s.given[0] = t
-        copied(some.x, s.given[1:], s.states)
         copied(s.noise[k * s.noises :], z[s.memory :], s.noises)
         if s.measured != 0:
             before = s.before[0]
             before.t = t
-            copied(some.x, before.x, s.states)
+            copied(some.x, before.x, before.states)
             rates_before(before)
-            copied(before.dx[before.first :], z[s.memory + s.noises :], before.accelerations)
+        if s.step == 0:
+            copied(some.x, s.given[1:], s.states)
+            if s.measured != 0:
+                copied(s.before[0].dx[s.before[0].first :], z[s.memory + s.noises :], s.before[0].accelerations)
+        else:
+            stepped(s, k, t)
+            if is_finite(s.given[1:], s.inputs) == 0:
+                return k
         copied(s.given, s.called[k * s.known :], s.known)
         call(s.law, s.given, s.found)
         copied(s.found, s.applied[k * s.inputs :], s.inputs)
@@ -387,9 +417,22 @@ def advance_samples(s: Samples, count: int) -> int:
         if through(some, k) == 0:
             return k
         copied(s.found, s.u, s.inputs)
+        if s.step != 0:
+            copied(s.found, s.last, s.inputs)
         copied(s.found[s.inputs + s.memory - s.recorded :], s.u[s.inputs :], s.recorded)
         copied(s.found[s.inputs :], z, s.memory)
     return count
+
+
+def stepped(s: Samples, k: int, t: float) -> None:
+    """Measure, and write u, the measurements and the numbers that the controller shows as arguments of the law."""
+    r = s.readings[0]
+    if r.accelerations > 0:
+        copied(s.before[0].dx[s.before[0].first :], r.given[r.moving :], r.accelerations)
+    read(r, k, s.intervals[0].x)
+    to = s.given[1 + s.inputs :]
+    copied(r.y, to, r.shown)
+    call(s.step, s.stepping, t, r.y, s.last, s.given[1:], to[r.shown :])
 
 
 def rates_before(s: Before) -> None:

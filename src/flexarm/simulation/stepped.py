@@ -10,14 +10,20 @@ from flexarm.arrays import Array
 from flexarm.checks import refused, takes
 from flexarm.errors import DescriptionError
 from flexarm.model import Model
+from flexarm.native.code import Address
+from flexarm.native.language import Floats, Placed, call
 from flexarm.sensors import outputs
 from flexarm.simulation.law import is_linear_system, what_it_is
 from flexarm.simulation.layout import Layout
+from flexarm.simulation.steps import copied
 from flexarm.trajectory import Reference
 from flexarm.trajectory.reference import checked_reference
 
 Step = Callable[[float, Array], Any]
 """A function from t and the measurements y to u (m,)."""
+
+EXACT = 2.0**52
+"""Size from which on each double is a whole number."""
 
 LATE = 1e-9
 """Share of a period by which a sensor's sampling time may follow a sample that reads it."""
@@ -47,6 +53,8 @@ class Stepped:
       `shown` with all of their numbers.
     - `applied(u)`, a method of the function that a stepper returns, takes the u that reached the arm since the last
       sample, before each call.
+    - `native`, a property of the function that a stepper returns, is its `NativeStep`. A run then calls it without
+      Python, unless a sensor measures a motor or has a `sample_time` of its own.
     - `report()`, a method of the function that a stepper returns, is a dict for the result's attributes after a run.
 
     Attributes
@@ -64,6 +72,27 @@ class Stepped:
     stepper: Callable[[Model, float], Step]
     wanted: Reference | None = None
     shows: Callable[[Model], Sequence[Signals]] = lambda model: ()
+
+
+@final
+@dataclass(frozen=True)
+class NativeStep:
+    """A sample of a controller in machine code, `void code(record, t, y, applied, u, shown)`.
+
+    y are its measurements, and `applied` is the u (m,) that reached the arm since the last sample. The code writes u
+    and the numbers that the controller shows. A call at the time of the last one repeats that sample. If there is no u,
+    it is NaN, and the function in Python reports the reason.
+
+    Attributes
+    ----------
+    code, record : addresses
+    held : object
+        Objects that must stay alive as long as the code may be called.
+    """
+
+    code: Address
+    record: Address
+    held: Any
 
 
 def in_python(controller: Any, model: Model, period: float) -> Any:
@@ -149,6 +178,45 @@ class Seen:
         self._all, self._driven = bool((self._every == 1).all()), self._outputs.driven
         self._noisy, self._rounded = np.flatnonzero(self._noise), np.flatnonzero(self._resolution)
 
+    @property
+    def accelerates(self) -> bool:
+        """True if an acceleration is measured."""
+        return self._sensors is not None and self._outputs.accelerates
+
+    @property
+    def translates(self) -> bool:
+        """True if native code can measure, see `read`."""
+        return self._sensors is None or (self._all and not self._outputs.motors)
+
+    def placed(self, count: int) -> Placed:
+        """Return the record of native code for so many samples, with their noise."""
+        moving = self.model.nq + self.model.nv
+        if self._sensors is None:
+            none = np.zeros(0)
+            return Placed(Readings(0, moving, 0, none, none, none, moving, 0, 0, none, np.zeros(moving)))
+        kernel = self.model.output_kernel(self._sensors)
+        given = np.concatenate(kernel.parts(np.zeros(moving + self.model.nv)))
+        size, noisy = len(self._y), len(self._noisy)
+        return Placed(
+            Readings(
+                output=kernel.code.addresses["evaluate"],
+                moving=moving,
+                accelerations=self.model.nv * self.accelerates,
+                given=given,
+                sigma=self._noise,
+                resolution=self._resolution,
+                size=size,
+                shown=size,
+                noisy=noisy,
+                noise=self.drawn(count),
+                y=np.zeros(size),
+            )
+        )
+
+    def drawn(self, count: int) -> Array:
+        """Return noise for so many samples, (count, noisy signals)."""
+        return self._rng.standard_normal((count, 0 if self._sensors is None else len(self._noisy)))
+
     def observe(self, model: Model) -> None:
         """Measure a model of the same arm from now on, if its parameters have changed."""
         if self._sensors is not None and not np.array_equal(model.p, self.model.p):
@@ -180,6 +248,63 @@ class Seen:
             y = np.where(self._count % self._every == 0, y, self._y)
         self._y, self._count = y, self._count + 1
         return y.copy()
+
+
+@dataclass
+class Readings:
+    """Measurements of a controller at consecutive samples, with the data that native code needs for them.
+
+    Attributes
+    ----------
+    output : address
+        The kernel (q, qd, qdd, constants) -> y, or 0 if the state (q, qd) is measured.
+    moving, accelerations : int
+        Length of (q, qd), and that of qdd if accelerations are measured, else 0.
+    given : (arguments of the kernel,)
+    sigma, resolution : (size,)
+        Standard deviations of the noise, and resolutions; 0 for none.
+    size, shown : int
+        Length of y, and the number of them that a result can record.
+    noisy, noise : int, (samples, noisy)
+        Number of signals with noise, and normal random numbers.
+    y : (size,)
+    """
+
+    output: int
+    moving: int
+    accelerations: int
+    given: Floats
+    sigma: Floats
+    resolution: Floats
+    size: int
+    shown: int
+    noisy: int
+    noise: Floats
+    y: Floats
+
+
+def read(s: Readings, sample: int, x: Floats) -> None:
+    """Measure y at a state x, whose accelerations are in `given`, as `Seen` does. The code is translated."""
+    if s.output == 0:
+        copied(x, s.y, s.moving)
+    else:
+        copied(x, s.given, s.moving)
+        call(s.output, s.given, s.y)
+        at = sample * s.noisy
+        for i in range(s.size):
+            if s.sigma[i] > 0.0:
+                s.y[i] += s.sigma[i] * s.noise[at]
+                at += 1
+            if s.resolution[i] > 0.0:
+                s.y[i] = s.resolution[i] * floor(s.y[i] / s.resolution[i] + 0.5)
+
+
+def floor(x: float) -> float:
+    """Return the largest whole number that is not larger; x itself if it is not finite."""
+    if not abs(x) < EXACT:
+        return x
+    whole = float(int(x))
+    return whole - 1.0 if whole > x else whole
 
 
 def check_seen(sensors: Sequence[Any] | None, model: Model, period: float) -> None:
