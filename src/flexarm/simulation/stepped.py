@@ -193,29 +193,31 @@ class Seen:
         moving = self.model.nq + self.model.nv
         if self._sensors is None:
             none = np.zeros(0)
-            return Placed(Readings(0, moving, 0, none, none, none, moving, 0, 0, none, np.zeros(moving)))
+            return Placed(Readings(0, moving, 0, none, none, moving, 0, none, np.zeros(moving)))
         kernel = self.model.output_kernel(self._sensors)
         given = np.concatenate(kernel.parts(np.zeros(moving + self.model.nv)))
-        size, noisy = len(self._y), len(self._noisy)
+        size = len(self._y)
         return Placed(
             Readings(
                 output=kernel.code.addresses["evaluate"],
                 moving=moving,
                 accelerations=self.model.nv * self.accelerates,
                 given=given,
-                sigma=self._noise,
                 resolution=self._resolution,
                 size=size,
                 shown=size,
-                noisy=noisy,
                 noise=self.drawn(count),
                 y=np.zeros(size),
             )
         )
 
     def drawn(self, count: int) -> Array:
-        """Return noise for so many samples, (count, noisy signals)."""
-        return self._rng.standard_normal((count, 0 if self._sensors is None else len(self._noisy)))
+        """Return noise for so many samples, (count, signals)."""
+        if self._sensors is None:
+            return np.zeros((count, 0))
+        noise = np.zeros((count, len(self._noise)))
+        noise[:, self._noisy] = self._noise[self._noisy] * self._rng.standard_normal((count, len(self._noisy)))
+        return noise
 
     def observe(self, model: Model) -> None:
         """Measure a model of the same arm from now on, if its parameters have changed."""
@@ -261,12 +263,11 @@ class Readings:
     moving, accelerations : int
         Length of (q, qd), and that of qdd if accelerations are measured, else 0.
     given : (arguments of the kernel,)
-    sigma, resolution : (size,)
-        Standard deviations of the noise, and resolutions; 0 for none.
+    resolution : (size,)
+        Resolutions, or 0.
     size, shown : int
         Length of y, and the number of them that a result can record.
-    noisy, noise : int, (samples, noisy)
-        Number of signals with noise, and normal random numbers.
+    noise : (samples, size)
     y : (size,)
     """
 
@@ -274,11 +275,9 @@ class Readings:
     moving: int
     accelerations: int
     given: Floats
-    sigma: Floats
     resolution: Floats
     size: int
     shown: int
-    noisy: int
     noise: Floats
     y: Floats
 
@@ -290,11 +289,8 @@ def read(s: Readings, sample: int, x: Floats) -> None:
     else:
         copied(x, s.given, s.moving)
         call(s.output, s.given, s.y)
-        at = sample * s.noisy
         for i in range(s.size):
-            if s.sigma[i] > 0.0:
-                s.y[i] += s.sigma[i] * s.noise[at]
-                at += 1
+            s.y[i] += s.noise[sample * s.size + i]
             if s.resolution[i] > 0.0:
                 s.y[i] = s.resolution[i] * floor(s.y[i] / s.resolution[i] + 0.5)
 
