@@ -607,6 +607,7 @@ def test_a_scenario_brings_its_arm_and_its_controller(tmp_path):
         (PUSHED, {"period": -1.0}, "period is -1.0 s; it must be positive"),
         (PUSHED, {"safe": [1.0, 2.0, 3.0]}, "safe has shape (3,); it must be one number, or 2 numbers"),
         (Sampled(PD, T, limit=[2.0, 3.0]), {"safe": -2.5}, "safe is -2.5 for one actuator; it must be within"),
+        (predictive(SHORT, limit=[2.0, 3.0]), {"safe": [0.0, 3.5]}, "safe is 3.5 for one actuator; it must be within"),
         (PUSHED, {"misses": -1}, "misses is -1"),
         (PUSHED, {"misses": 2_000_000}, "misses is 2000000; it must be at most 1000000"),
         (PUSHED, {"jitter": 0.0}, "jitter is 0.0 s; it must be positive"),

@@ -79,7 +79,8 @@ def board(
         )
     else:
         inputs = inputs_of(feedback, model, sensors)
-    settings = settings_of(where, loop, inputs.names, len(model.inputs), scale, safe, misses, jitter)  # type: ignore[arg-type]
+    planned = stage.planned if stage is not None else None
+    settings = settings_of(where, loop, planned, inputs.names, len(model.inputs), scale, safe, misses, jitter)  # type: ignore[arg-type]
     return Board(name, loop, model, feedback, inputs, settings, real, stage)
 
 

@@ -20,6 +20,7 @@ from flexarm.checks import (
     shown,
     unknown_name,
 )
+from flexarm.control.predictive_horizon import Limits
 from flexarm.simulation.law import limits
 from flexarm.simulation.sampled import Sampled
 
@@ -61,6 +62,7 @@ class Settings:
 def settings_of(
     where: str,
     loop: Sampled,
+    planned: Limits | None,
     names: Sequence[str],
     actuators: int,
     scale: Mapping[str, Any] | None,
@@ -68,19 +70,28 @@ def settings_of(
     misses: int,
     jitter: float | None,
 ) -> Settings:
-    """Return the checked settings of a controller whose readings have these names. Raises `DescriptionError`."""
+    """Return the checked settings of a controller whose readings have these names. Raises `DescriptionError`.
+
+    The limits of the loop, and those of predictive control (`planned`), hold for the outputs after a failure as well.
+    """
     with refused(where):
         gains, offsets = _scale(scale, names)
         u = _safe(safe, actuators)
-        if loop.limit is not None and (np.abs(u) > (most := limits("limit", loop.limit, actuators))).any():
+        most, slews = (
+            np.full(actuators, np.inf) if given is None else limits(name, given, actuators)
+            for name, given in (("limit", loop.limit), ("rate_limit", loop.rate_limit))
+        )
+        period = float(loop.period)
+        slews = slews * period
+        if planned is not None:
+            most, slews = np.minimum(most, planned.u), np.minimum(slews, planned.rate)
+        if (np.abs(u) > most).any():
             worst = int(np.argmax(np.abs(u) - most))
             raise Fault("safe", f"is {u[worst]:g} for one actuator; it must be within its limit of {most[worst]:g}")
         if checked_whole(misses, 0, "misses") > MOST_MISSES:
             raise Fault("misses", f"is {shown(misses)}; it must be at most {MOST_MISSES}")
-        period = float(loop.period)
         late = period / 2 if jitter is None else checked_number(jitter, "s", POSITIVE, "jitter")
-        slew = None if loop.rate_limit is None else limits("rate_limit", loop.rate_limit, actuators) * period
-    return Settings(gains, offsets, u, slew, misses, late)
+    return Settings(gains, offsets, u, slews if np.isfinite(slews).any() else None, misses, late)
 
 
 def _safe(safe: ArrayLike, actuators: int) -> Array:

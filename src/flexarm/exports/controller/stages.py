@@ -15,6 +15,7 @@ from flexarm.closed_forms.formats.program import Program
 from flexarm.control.active_set import Horizon
 from flexarm.control.estimated import Estimated
 from flexarm.control.predictive import Predictive
+from flexarm.control.predictive_horizon import Limits
 from flexarm.control.predictive_recursions import VIOLATION
 from flexarm.control.predictive_samples import Along, Delayed, sampled, sampled_late
 from flexarm.control.predictive_solver import NATIVE
@@ -105,6 +106,10 @@ class Stage(Protocol):
     def inputs(self) -> Inputs:
         """The readings."""
 
+    @property
+    def planned(self) -> Limits | None:
+        """Limits of the plans of predictive control, if there is any."""
+
     def code(self, name: str, real: Real) -> StageCode:
         """Return the C code."""
 
@@ -166,6 +171,11 @@ class Filtered:
         readings = Measured(described, law.function, ca.Function("y", everything, [exact]))
         inputs = Inputs(tuple(read.names), readings)
         return cls(feedback, law, entries, inputs, design, float(loop.period), after)
+
+    @property
+    def planned(self) -> Limits | None:
+        """Limits of the plans after the filter, if there are any."""
+        return None if self.after is None else self.after.planned
 
     def _begun(self) -> Running:
         """Return the filter before its first sample."""
@@ -262,6 +272,11 @@ class Predicted:
         of = ca.Function("y", everything, [state[steps.places.tolist()]])
         readings = Measured(tuple(a + b for a, b in names), made, of)
         return cls(feedback, law, Inputs(tuple(a + ENDS.get(b, "") for a, b in names), readings), steps)
+
+    @property
+    def planned(self) -> Limits:
+        """Limits of the plans."""
+        return self.steps.limits
 
     def code(self, name: str, real: Real, state: str = "y", part: str = "") -> StageCode:
         """Return the C code of the quadratic programs from the array with the state.
