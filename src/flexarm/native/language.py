@@ -29,6 +29,10 @@ Floats: TypeAlias = Annotated[np.ndarray, "double"]
 """Address of an array of numbers."""
 Words: TypeAlias = Annotated[np.ndarray, "i64"]
 """Address of an array of 8-byte integers or addresses."""
+Shared: TypeAlias = Annotated[np.ndarray, "double", "shared"]
+"""Address of an array of numbers, which are those of all runs if several are computed at once (`batched`)."""
+Each: TypeAlias = Annotated[int, "each"]
+"""An integer that belongs to each of several runs that are computed at once."""
 
 
 def call(function: Any, *arguments: Any) -> None:
@@ -58,16 +62,33 @@ def form_of(record: type) -> tuple[dict[str, Any], dict[str, int]]:
     return kinds, {name: i for i, name in enumerate(kinds)}
 
 
+def of_runs(record: Any, runs: int) -> Any:
+    """Return a record for several runs, which has the numbers of a record in each of them. Arrays become flat."""
+    made = {}
+    for name, kind in form_of(type(record))[0].items():
+        value = getattr(record, name)
+        if kind in (float, Each):
+            made[name] = np.full(runs, value, dtype=float if kind is float else np.int64)
+        elif kind in (Floats, Words):
+            made[name] = np.repeat(value, runs)
+        else:
+            made[name] = value
+    return type(record)(**made)
+
+
 @final
 class Placed:
     """A record in memory for translated functions, one word per field. Its fields are read and written as attributes.
 
-    Arrays and other records cannot be replaced, and stay alive with the record.
+    Arrays and other records cannot be replaced, and stay alive with the record. A record for several `runs` has the
+    layout that `batched` describes, with the given numbers for each run.
     """
 
     address: int
 
-    def __init__(self, record: Any):
+    def __init__(self, record: Any, runs: int = 1):
+        if runs > 1:
+            record = of_runs(record, runs)
         kinds, places = form_of(record.__class__)
         words = np.zeros(len(kinds), dtype=np.int64)
         floats = words.view(np.float64)
@@ -79,18 +100,18 @@ class Placed:
         object.__setattr__(self, "address", address_of(words))
         for i, (name, kind) in enumerate(kinds.items()):
             value = getattr(record, name)
-            if kind is float:
-                floats[i] = value
-            elif isinstance(value, np.ndarray):
+            if isinstance(value, np.ndarray):
                 words[i] = address_of(value)
+            elif kind is float:
+                floats[i] = value
             else:
                 words[i] = value.address if isinstance(value, Placed) else value
 
     def __getattr__(self, name: str) -> Any:
-        kind = self._kinds[name]
-        if kind is int:
-            return int(self._words[self._places[name]])
-        return float(self._floats[self._places[name]]) if kind is float else getattr(self._held, name)
+        kind, held = self._kinds[name], getattr(self._held, name)
+        if isinstance(held, np.ndarray) or kind not in (int, float, Each):
+            return held
+        return float(self._floats[self._places[name]]) if kind is float else int(self._words[self._places[name]])
 
     def __setattr__(self, name: str, value: Any) -> None:
         where = self._floats if self._kinds[name] is float else self._words

@@ -12,7 +12,7 @@ import llvmlite.binding as llvm
 from llvmlite import ir
 
 from flexarm.native.kernel import target_machine
-from flexarm.native.language import Floats, Words
+from flexarm.native.language import Each, Floats, Shared, Words
 from flexarm.native.sincos import Real
 
 I64, DOUBLE, POINTER, BIT, VOID = ir.IntType(64), ir.DoubleType(), ir.PointerType(), ir.IntType(1), ir.VoidType()
@@ -30,12 +30,18 @@ UNROLL = "llvm.loop.unroll.full"
 ONE = "in a loop over lanes, only elements x[i] by its counter differ from round to round, and only they are assigned"
 
 
-def optimized(*functions: Callable[..., Any]) -> str:
-    """Return the LLVM IR of the functions, with variables in registers.
+def optimized(*functions: Callable[..., Any], batch: tuple[type, ...] | None = None) -> str:
+    """Return the LLVM IR of the functions, with variables in registers, or of functions of a batch as in `batched`.
 
     All passes of LLVM's second level would take ten times as long and make none of the loops faster.
     """
-    module = llvm.parse_assembly(ir_of(*functions))
+    if batch is None:
+        text = ir_of(*functions)
+    else:
+        from flexarm.native.batched import ir_of_batches
+
+        text = ir_of_batches(*functions, apart=batch)
+    module = llvm.parse_assembly(text)
     passes = llvm.create_new_module_pass_manager()
     passes.add_sroa_pass()
     passes.add_instruction_combine_pass()
@@ -86,7 +92,6 @@ def aligned(kind: Any) -> int:
     return 4 if kind == REALS["float"] else 8
 
 
-@final
 class _Pointer:
     """An address of values of one kind."""
 
@@ -95,8 +100,8 @@ class _Pointer:
 
 
 REALS = {"double": DOUBLE, "float": ir.FloatType()}
-KINDS = {"int": I64, "Floats": POINTER, "Words": POINTER, "None": VOID}
-PLAIN: dict[Any, str] = {int: "int", float: "float", Floats: "Floats", Words: "Words"}
+KINDS = {"int": I64, "Each": I64, "Floats": POINTER, "Shared": POINTER, "Words": POINTER, "None": VOID}
+PLAIN: dict[Any, str] = {int: "int", Each: "int", float: "float", Floats: "Floats", Shared: "Floats", Words: "Words"}
 
 
 def _kind(annotation: str, names: dict[str, Any], real: Any) -> tuple[Any, Any]:
@@ -104,13 +109,12 @@ def _kind(annotation: str, names: dict[str, Any], real: Any) -> tuple[Any, Any]:
     if annotation == "float":
         return real, None
     if annotation in KINDS:
-        return KINDS[annotation], {"Floats": real, "Words": I64}.get(annotation)
+        return KINDS[annotation], {"Floats": real, "Shared": real, "Words": I64}.get(annotation)
     if annotation.startswith("Sequence["):
         return POINTER, [names[annotation.removeprefix("Sequence[").removesuffix("]")]]
     return POINTER, names[annotation]
 
 
-@final
 class _Module:
     """The functions of a module, including those not yet translated."""
 
@@ -146,7 +150,6 @@ class _Module:
         return self.known[function]
 
 
-@final
 class _Translation:
     """Translation of the body of one function."""
 

@@ -17,7 +17,7 @@ from flexarm.native.dense import (
     multiplied_complex,
     multiplied_sides,
 )
-from flexarm.native.language import Floats, Placed, Words, lanes
+from flexarm.native.language import Floats, Placed, Shared, Words, lanes
 from flexarm.simulation.tableaus import Tableau
 
 
@@ -44,9 +44,9 @@ class Decoupled:
 
     stages: int
     m: int
-    blocks: Floats
-    to: Floats
-    back: Floats
+    blocks: Shared
+    to: Shared
+    back: Shared
     first: int
     columns: int
     M: Floats
@@ -58,7 +58,9 @@ class Decoupled:
     w: Floats
 
 
-def decoupled(tableau: Tableau, m: int, first: int, columns: int, transposed: bool = False, sides: int = 1) -> Placed:
+def decoupled(
+    tableau: Tableau, m: int, first: int, columns: int, transposed: bool = False, sides: int = 1, runs: int = 1
+) -> Placed:
     """Return the memory of the blocks of a method with m unknown rates, and K in columns from the first one on.
 
     M is the identity. For the transposed system of all stages C and K must be transposed, too.
@@ -83,7 +85,8 @@ def decoupled(tableau: Tableau, m: int, first: int, columns: int, transposed: bo
             sides=sides,
             pivots=np.zeros(m, dtype=np.int64),
             w=np.zeros(2 * stages * m * sides),
-        )
+        ),
+        runs,
     )
 
 
@@ -150,10 +153,14 @@ def corrected(s: Decoupled, r: Floats) -> None:
 def combined(T: Floats, rows: int, columns: int, x: Floats, y: Floats, width: int, apart: int) -> None:
     """Compute y = T x for rows of `width` numbers. The rows of x have a distance of `apart` numbers."""
     for i in range(rows):
-        to = y[i * width :]
+        summed(T[i * columns :], columns, x, y[i * width :], width, apart)
+
+
+def summed(weights: Floats, rows: int, x: Floats, y: Floats, width: int, apart: int) -> None:
+    """Compute y, the weighted sum of rows of `width` numbers that have a distance of `apart` numbers."""
+    for j in lanes(width):
+        y[j] = 0.0
+    for l in range(rows):
+        f, row = weights[l], x[l * apart :]
         for j in lanes(width):
-            to[j] = 0.0
-        for l in range(columns):
-            f, row = T[i * columns + l], x[l * apart :]
-            for j in lanes(width):
-                to[j] += f * row[j]
+            y[j] += f * row[j]

@@ -27,7 +27,9 @@ INTEGRATE = ctypes.CFUNCTYPE(
 CODE = Once(lambda: translated(integrate))
 
 
-def step_of(tableau: Tableau, layout: Layout, shared: Array, sides: int = 1, **more: Any) -> Placed:
+def step_of(
+    tableau: Tableau, layout: Layout, shared: Array, sides: int = 1, runs: int = 1, **more: Any
+) -> Placed:
     """Return the memory of a method's steps on a plan with this address, for states of so many numbers in each place.
 
     `more` are other fields of a `Step`.
@@ -68,7 +70,7 @@ def step_of(tableau: Tableau, layout: Layout, shared: Array, sides: int = 1, **m
             k=np.zeros((rows + stages) * width),
             nodes=np.zeros(rows),
             e=np.zeros(width),
-            newton=decoupled(tableau, m, layout.inner, layout.nq - layout.pose, sides=sides),  # type: ignore[arg-type]
+            newton=decoupled(tableau, m, layout.inner, layout.nq - layout.pose, sides=sides, runs=runs),  # type: ignore[arg-type]
             mass=np.zeros(m * m),
             pivots=np.zeros(max(m, rows), dtype=np.int64),
             r=np.zeros(stages * m * sides),
@@ -85,7 +87,8 @@ def step_of(tableau: Tableau, layout: Layout, shared: Array, sides: int = 1, **m
             limit=ENDLESS,
             steps=0,
             **fields | more,
-        )
+        ),
+        runs,
     )
 
 

@@ -18,7 +18,7 @@ from flexarm.model.closures import CORRECTIONS, MET
 from flexarm.native.code import Address
 from flexarm.native.functions import translated
 from flexarm.native.kernel import Kernel
-from flexarm.native.language import Floats, Placed, Words, call, lanes, sqrt
+from flexarm.native.language import Floats, Placed, Shared, Words, call, lanes, sqrt
 from flexarm.native.once import Once
 from flexarm.simulation.breakpoints import Seen
 
@@ -115,7 +115,7 @@ class RunRecord:
     touched: int = 0
     gapped: int = 0
     gaps: Floats = None  # type: ignore[assignment]
-    most: Floats = None  # type: ignore[assignment]
+    most: Shared = None  # type: ignore[assignment]
     bounded: int = 0
     passed: int = 0
     closed: int = 0

@@ -21,8 +21,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from flexarm.native.dense import inverted, multiplied
-from flexarm.native.language import Floats, Words, call, lanes, sqrt
-from flexarm.simulation.decoupled import Decoupled, block_solved, combined, corrected, inverses
+from flexarm.native.language import Each, Floats, Shared, Words, call, lanes, sqrt
+from flexarm.simulation.decoupled import Decoupled, block_solved, corrected, inverses, summed
 from flexarm.simulation.rhs import (
     EARLY,
     HALF,
@@ -133,16 +133,16 @@ class Step:
     tried: int
     width: int
     fixed: int
-    c: Floats
-    a1: Floats
-    a2: Floats
-    b1: Floats
-    b2: Floats
+    c: Shared
+    a1: Shared
+    a2: Shared
+    b1: Shared
+    b2: Shared
     mix: float
     carried: float
     before: float
     rtol: float
-    atol: Floats
+    atol: Shared
     y: Floats
     trial: Floats
     f: Floats
@@ -161,10 +161,10 @@ class Step:
     t: float
     ratio: float
     inverted: float
-    known: int
+    known: Each
     going: int
     limit: int
-    steps: int
+    steps: Each
     recorded: int
     trail: Trail
 
@@ -387,14 +387,14 @@ def error(s: Step, h: float, count: int, powers: int) -> float:
     affect v more than q.
     """
     located(s, h)
-    nodes, weights = s.weights, s.weights[count:]
+    nodes, weights = s.weights, s.weights[s.stages + s.remembered :]
     for i in range(count):
         product = 1.0
         for j in range(count):
             if j != i:
                 product *= nodes[i] - nodes[j]
         weights[i] = 4.0 ** float(2 - count) / product
-    combined(weights, 1, count, s.k, s.e, s.width, s.width)
+    summed(weights, count, s.k, s.e, s.width, s.width)
     return weighed(s, h, powers)
 
 
@@ -405,7 +405,7 @@ def end_error(s: Step, h: float, count: int, powers: int) -> float:
     the next step begins beyond the contact. The rates at the end are those of one step of Newton's method with the last
     mass matrix, from the extrapolated rates. The error is NaN if the end is beyond a sharp contact.
     """
-    m, nodes, weights = s.m, s.weights, s.weights[count:]
+    m, nodes, weights = s.m, s.weights, s.weights[s.stages + s.remembered :]
     rates, e, left = s.w, s.w[s.width :], 1.0
     for i in range(count):
         product = 1.0
@@ -414,7 +414,7 @@ def end_error(s: Step, h: float, count: int, powers: int) -> float:
                 product *= (1.0 - nodes[j]) / (nodes[i] - nodes[j])
         weights[i] = product
         left *= 4.0 * (1.0 - nodes[i])
-    combined(weights, 1, count, s.k, rates, s.width, s.width)
+    summed(weights, count, s.k, rates, s.width, s.width)
     reached(s, 1.0, h, s.b1, s.b2, s.stages + s.kept, s.trial)
     put_on_closures(s.shared, s.trial)
     residual(s, s.t + h, s.trial, rates, e)
@@ -456,7 +456,7 @@ def located(s: Step, h: float) -> int:
 def predicted(s: Step, h: float) -> None:
     """Predict the stages' rates from the polynomial through the previous nodes."""
     known, width, nodes, weights = s.known, s.width, s.nodes, s.weights
-    others = s.weights[known:]
+    others = s.weights[s.remembered :]
     for j in range(known):
         product = 1.0
         for i in range(known):
@@ -472,33 +472,36 @@ def predicted(s: Step, h: float) -> None:
         for j in range(known - 1, -1, -1):
             weights[j] *= product
             product *= x - nodes[j]
-        combined(weights, 1, known, s.k[s.stages * width :], s.k[i * width :], width, width)
+        summed(weights, known, s.k[s.stages * width :], s.k[i * width :], width, width)
 
 
 def fitted(s: Step, h: float) -> None:
-    """Compute V, which maps powers of x to weights of the rows of k, for the polynomial through all known rates."""
-    count = located(s, h)
-    for i in range(count):
-        power, column = 1.0, s.V[i * count :]
-        for p in range(count):
-            column[p] = power
+    """Compute V, which maps powers of x to weights of the rows of k, for the polynomial through all known rates.
+
+    V is the identity for rates that are not known yet.
+    """
+    count, most = located(s, h), s.stages + s.remembered
+    for i in range(most):
+        power, column = 1.0, s.V[i * most :]
+        for p in range(most):
+            column[p] = power if i < count and p < count else 1.0 if i == p else 0.0
             power *= s.weights[i]
-    inverted(s.V, s.pivots, count)
+    inverted(s.V, s.pivots, most)
 
 
 def between(s: Step, x: float, h: float, y: Floats) -> None:
     """Compute the state y at a fraction x of the step by integration of the polynomial of `fitted`."""
-    count = s.stages + s.known
-    powers, first, second = s.weights, s.weights[count:], s.weights[2 * count :]
+    most = s.stages + s.remembered
+    powers, first, second = s.weights, s.weights[most:], s.weights[2 * most :]
     power = x
-    for p in range(count):
+    for p in range(most):
         powers[p] = power / float(p + 1)
         power *= x
-    multiplied(s.V, count, powers, first)
-    for p in range(count):
+    multiplied(s.V, most, powers, first)
+    for p in range(most):
         powers[p] *= x / float(p + 2)
-    multiplied(s.V, count, powers, second)
-    reached(s, x, h, first, second, count, y)
+    multiplied(s.V, most, powers, second)
+    reached(s, x, h, first, second, s.stages + s.known, y)
 
 
 def touches(s: Step, h: float) -> int:
@@ -746,10 +749,11 @@ def integrate(s: Step, t0: float, times: Floats, count: int, out: Floats) -> int
         while done < count and (times[done] < s.t + h or last == 1):
             x = (times[done] - s.t) / h
             if x < NEARLY:
-                between(s, x, h, out[done * s.size :])
+                between(s, x, h, s.trial)
             else:
-                reached(s, 1.0, h, s.b1, s.b2, stages + s.kept, out[done * s.size :])
-            put_on_closures(s.shared, out[done * s.size :])
+                reached(s, 1.0, h, s.b1, s.b2, stages + s.kept, s.trial)
+            put_on_closures(s.shared, s.trial)
+            copied(s.trial, out[done * s.size :], s.size)
             done += 1
         if s.recorded == 1:
             noted(s, h)
