@@ -302,7 +302,8 @@ class _Translated(_Translation):
         self.b.store(NO_RUN, skipped)
         self.on(self.without(before, self.returned, gone))
         found, partly = going(before, gone)
-        if partly or exits:
+        waits = any(isinstance(each, ast.Break | ast.Continue) for part in s.body for each in ast.walk(part))
+        if partly or waits:
             self.contexts += 1
             self.context = self.contexts
         if exits:

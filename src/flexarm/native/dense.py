@@ -12,17 +12,17 @@ from flexarm.native.language import Floats, Words, lanes
 def inverted(A: Floats, pivots: Words, n: int) -> int:
     """Invert A (n, n) in place by Gauss-Jordan elimination. Return 0 if A is singular or not finite."""
     for c in range(n):
-        p = c
+        p, largest, top = c, abs(A[c * n + c]), A[c * n :]
         for r in range(c + 1, n):
-            if abs(A[r * n + c]) > abs(A[p * n + c]):
-                p = r
+            size = abs(A[r * n + c])
+            if size > largest:
+                p, largest = r, size
         pivots[c] = p
-        top, other = A[c * n :], A[p * n :]
-        if not abs(other[c]) > 0.0:
+        if not largest > 0.0:
             return 0
-        if p != c:
-            for j in range(n):
-                top[j], other[j] = other[j], top[j]
+        for r in range(c + 1, n):
+            if p == r:
+                swapped(top, A[r * n :], n)
         f = 1.0 / top[c]
         top[c] = 1.0
         for j in lanes(n):
@@ -34,13 +34,25 @@ def inverted(A: Floats, pivots: Words, n: int) -> int:
                 row[c] = 0.0
                 for j in lanes(n):
                     row[j] -= f * top[j]
+    unpivoted(A, pivots, n)
+    return 1
+
+
+def swapped(x: Floats, y: Floats, n: int) -> None:
+    """Exchange two rows."""
+    for j in range(n):
+        x[j], y[j] = y[j], x[j]
+
+
+def unpivoted(A: Floats, pivots: Words, n: int) -> None:
+    """Exchange the columns of an inverse in the place of the rows of the matrix."""
     for c in range(n - 1, -1, -1):
         p = pivots[c]
-        if p != c:
-            for r in range(n):
-                row = A[r * n :]
-                row[c], row[p] = row[p], row[c]
-    return 1
+        for k in range(c + 1, n):
+            if p == k:
+                for r in range(n):
+                    row = A[r * n :]
+                    row[c], row[k] = row[k], row[c]
 
 
 def eliminated(A: Floats, n: int, x: Floats) -> int:
@@ -108,21 +120,21 @@ def inverted_complex(A: Floats, pivots: Words, n: int) -> int:
     """Invert a complex matrix like `inverted`. The pivot has the largest sum of the sizes of its parts."""
     B = A[n * n :]
     for c in range(n):
-        p = c
-        for r in range(c + 1, n):
-            if abs(A[r * n + c]) + abs(B[r * n + c]) > abs(A[p * n + c]) + abs(B[p * n + c]):
-                p = r
-        pivots[c] = p
+        p, largest = c, abs(A[c * n + c]) + abs(B[c * n + c])
         a, b = A[c * n :], B[c * n :]
-        d, e = A[p * n :], B[p * n :]
-        size = d[c] * d[c] + e[c] * e[c]
-        if not size > 0.0:
+        for r in range(c + 1, n):
+            size = abs(A[r * n + c]) + abs(B[r * n + c])
+            if size > largest:
+                p, largest = r, size
+        pivots[c] = p
+        for r in range(c + 1, n):
+            if p == r:
+                swapped(a, A[r * n :], n)
+                swapped(b, B[r * n :], n)
+        square = a[c] * a[c] + b[c] * b[c]
+        if not square > 0.0:
             return 0
-        if p != c:
-            for j in range(n):
-                a[j], d[j] = d[j], a[j]
-                b[j], e[j] = e[j], b[j]
-        x, y = a[c] / size, -b[c] / size
+        x, y = a[c] / square, -b[c] / square
         a[c] = 1.0
         b[c] = 0.0
         for j in range(n):
@@ -136,13 +148,8 @@ def inverted_complex(A: Floats, pivots: Words, n: int) -> int:
                 for j in lanes(n):
                     g[j] -= x * a[j] - y * b[j]
                     h[j] -= x * b[j] + y * a[j]
-    for c in range(n - 1, -1, -1):
-        p = pivots[c]
-        if p != c:
-            for r in range(n):
-                g, h = A[r * n :], B[r * n :]
-                g[c], g[p] = g[p], g[c]
-                h[c], h[p] = h[p], h[c]
+    unpivoted(A, pivots, n)
+    unpivoted(B, pivots, n)
     return 1
 
 
