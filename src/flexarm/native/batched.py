@@ -25,7 +25,7 @@ from typing import Any, final, get_args
 from llvmlite import ir
 
 from flexarm.native.calls import LANES
-from flexarm.native.language import Each, Floats, Shared, Words
+from flexarm.native.language import Each, Floats, Shared, SharedWords, Words
 from flexarm.native.translate import (
     ARITHMETIC,
     BIT,
@@ -48,6 +48,13 @@ I32 = ir.IntType(32)
 EVERY = MASK([1] * LANES)
 NO_RUN = MASK([0] * LANES)
 VECTORS = {DOUBLE: NUMBERS, I64: WHOLE, BIT: MASK}
+ARRAYS: dict[Any, tuple[Any, bool]] = {
+    Floats: (DOUBLE, False),
+    Words: (I64, False),
+    Shared: (DOUBLE, True),
+    SharedWords: (I64, True),
+}
+"""The numbers of an array in a record, and whether all runs have the same."""
 EXITS = ast.Return, ast.Break, ast.Continue
 
 
@@ -466,9 +473,8 @@ class _Translated(_Translation):
             address = self.b.load(word, typ=POINTER)
             if kind in self.module.apart:
                 address, step = self.b.load(address, typ=WHOLE, align=8), 8
-        if kind in (Floats, Words, Shared):
-            number = I64 if kind is Words else DOUBLE
-            return _Address(address, number, kind is Shared, step)
+        if kind in ARRAYS:
+            return _Address(address, *ARRAYS[kind], step)
         return _Address(address, list(get_args(kind)) or kind, False, step)
 
     def of_Subscript(self, e: ast.Subscript) -> Any:

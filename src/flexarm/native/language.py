@@ -31,6 +31,8 @@ Words: TypeAlias = Annotated[np.ndarray, "i64"]
 """Address of an array of 8-byte integers or addresses."""
 Shared: TypeAlias = Annotated[np.ndarray, "double", "shared"]
 """Address of an array of numbers, which are those of all runs if several are computed at once (`batched`)."""
+SharedWords: TypeAlias = Annotated[np.ndarray, "i64", "shared"]
+"""Address of an array of 8-byte integers or addresses, which are those of all runs."""
 Each: TypeAlias = Annotated[int, "each"]
 """An integer that belongs to each of several runs that are computed at once."""
 

@@ -12,7 +12,7 @@ import llvmlite.binding as llvm
 from llvmlite import ir
 
 from flexarm.native.kernel import target_machine
-from flexarm.native.language import Each, Floats, Shared, Words
+from flexarm.native.language import Each, Floats, Shared, SharedWords, Words
 from flexarm.native.sincos import Real
 
 I64, DOUBLE, POINTER, BIT, VOID = ir.IntType(64), ir.DoubleType(), ir.PointerType(), ir.IntType(1), ir.VoidType()
@@ -100,8 +100,16 @@ class _Pointer:
 
 
 REALS = {"double": DOUBLE, "float": ir.FloatType()}
-KINDS = {"int": I64, "Each": I64, "Floats": POINTER, "Shared": POINTER, "Words": POINTER, "None": VOID}
-PLAIN: dict[Any, str] = {int: "int", Each: "int", float: "float", Floats: "Floats", Shared: "Floats", Words: "Words"}
+KINDS = {"int": I64, "Floats": POINTER, "Words": POINTER, "None": VOID}
+PLAIN: dict[Any, str] = {
+    int: "int",
+    Each: "int",
+    float: "float",
+    Floats: "Floats",
+    Shared: "Floats",
+    Words: "Words",
+    SharedWords: "Words",
+}
 
 
 def _kind(annotation: str, names: dict[str, Any], real: Any) -> tuple[Any, Any]:
@@ -109,7 +117,7 @@ def _kind(annotation: str, names: dict[str, Any], real: Any) -> tuple[Any, Any]:
     if annotation == "float":
         return real, None
     if annotation in KINDS:
-        return KINDS[annotation], {"Floats": real, "Shared": real, "Words": I64}.get(annotation)
+        return KINDS[annotation], {"Floats": real, "Words": I64}.get(annotation)
     if annotation.startswith("Sequence["):
         return POINTER, [names[annotation.removeprefix("Sequence[").removesuffix("]")]]
     return POINTER, names[annotation]

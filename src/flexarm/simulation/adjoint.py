@@ -67,10 +67,12 @@ FEWEST = 64
 SMOOTH = 1e-9
 """Relative change of the rates at a contact that counts as rounding."""
 
+BATCHES = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 PART = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 """The form of `repeated` and `swept`."""
 
-CODE = Once(lambda: translated(repeated, swept))
+CODE = Once(lambda: translated(repeated, swept, beside_each_other))
+BATCH = Once(lambda: translated(swept_together, batch=()))
 
 
 def trail(size: int, stages: int, again: bool = True, runs: int = 1) -> Placed:
@@ -195,13 +197,13 @@ class Recorded:
         return not alone and (self.edges, self.last, self.samples) == (other.edges, other.last, other.samples)
 
     @classmethod
-    def together(cls, runs: "Sequence[Recorded]", plan: Plan, rate: Code, method: Explicit) -> "Recorded":
+    def together(cls, runs: "Sequence[Recorded]", plan: Plan, rate: Code, method: Explicit | Implicit) -> "Recorded":
         """Return the records of `LANES` runs that fit as one, with the plan and the method of all.
 
         Every run has its own steps. In an interval, a run with fewer steps waits for the others.
         """
         first = runs[0]
-        found = cls(plan, rate, method, first.trail, method, first.calls, len(runs))
+        found = cls(plan, rate, method, first.trail, first.stretch, first.calls, len(runs))
         found.trails, found.each = [each.trail for each in runs], runs
         found.edges, found.last, found.samples = first.edges, first.last, first.samples
         found.states, found.values, found.called = (
@@ -278,6 +280,10 @@ class Recorded:
         """Record the end of the run."""
         self._start(t, x)
 
+    def first_of(self, run: int) -> list[int]:
+        """Return the first step of each interval of one of the runs, as its sweep counts them."""
+        return self.each[run].first if isinstance(self.method, Implicit) and self.width > 1 else self.first
+
     @property
     def sampled(self) -> bool:
         """True if the controller is sampled."""
@@ -326,26 +332,31 @@ class Recorded:
             Integrand, and the parameters of the models.
         table : Cubics, optional
             The inputs as cubics, with respect to whose coefficients derivatives are computed.
-        marks, pulls : (marks,), (marks, size, width)
+        marks, pulls : (marks, width), (marks, size, width)
             Steps before which weights of the state are added, and the weights.
         """
-        width = self.width
         rate, method = adjoint(rates, of_constants), self.method
         stages, implicit = len(method.weights) - 1, isinstance(method, Implicit)
+        batch = implicit and self.width > 1  # then lengths are those of one run
+        runs, width = self.width, 1 if batch else self.width
         m = layout.unknowns if implicit else 0
         constants = width * len(rates.constants) * of_constants
         law = laws[0]
         given = [
-            np.vstack([np.zeros((each[0].code.facts["n_in"] - len(each[0].constants), width)), constants_of(each)])
+            np.vstack([np.zeros((each[0].code.facts["n_in"] - len(each[0].constants), runs)), constants_of(each)])
             for each in zip(*others, strict=True)
         ]
-        cost = NONE if integral is None else product(integral.product, integral.kernel, p.ravel(), width)
+        cost = NONE if integral is None else product(integral.product, integral.kernel, p.ravel(), runs, batch=batch)
         through = NONE
         if law is not None and law.code.facts["n_in"] > len(law.constants) + 1:
-            through = product(adjoint(law), law, NOTHING, width, constants_of(laws))  # type: ignore[arg-type]
+            through = product(adjoint(law), law, NOTHING, runs, constants_of(laws), batch)  # type: ignore[arg-type]
         cubics = None if table is None else cubic_table(*table)
         intervals, memory = len(self.last), 0 if self.calls is None else self.calls.memory
         states, fed = width * layout.states, width * layout.fed
+        arguments, values = states + fed + self.plan.constants + layout.size, states + fed + constants
+        numbers = np.concatenate([NOTHING, *map(np.ravel, given)])
+        transposed = {"transposed": True, "runs": runs if batch else 1}
+        newton = decoupled(method.tableau, m, 0, m, **transposed) if isinstance(method, Implicit) else 0
         sweep = Placed(
             Sweep(
                 width=width,
@@ -354,7 +365,7 @@ class Recorded:
                 trails=np.array([each.address for each in self.trails]),  # type: ignore[arg-type]
                 stages=stages,
                 taken=self._taken,
-                row=np.zeros(self.trail.width * width if width > 1 else 0),
+                row=np.zeros(self.trail.width * width if runs > 1 else 0),
                 t=np.zeros(width),
                 h=np.zeros(width),
                 tiled=np.zeros(width * layout.size),
@@ -366,8 +377,12 @@ class Recorded:
                 matrix=method.weights.ravel(),
                 nodes=method.nodes,
                 implicit=int(implicit),
-                given=np.zeros((implicit * (states + fed + self.plan.constants + layout.size), LANES)),
-                found=np.zeros((implicit * (states + fed + constants), LANES)),
+                across=1 if batch else LANES,
+                apart=max(arguments, values) if batch else 1,
+                beside=CODE().addresses["beside_each_other"] if batch else 0,
+                count=0,
+                given=np.zeros((stages if batch else LANES) * implicit * max(arguments, values)),
+                found=np.zeros((stages if batch else LANES) * implicit * max(arguments, values)),
                 points=np.zeros((stages, 1 + states + fed)),
                 befores=np.zeros((stages, states)),
                 costs=np.zeros((stages, states + fed)),
@@ -378,7 +393,7 @@ class Recorded:
                 solution=np.zeros(stages * m),
                 r=np.zeros(stages * m),
                 own=np.zeros(stages * states),
-                newton=decoupled(method.tableau, m, 0, m, transposed=True) if implicit else 0,  # type: ignore[arg-type]
+                newton=newton,  # type: ignore[arg-type]
                 length=0.0,
                 stale=1,
                 least=0,
@@ -389,16 +404,16 @@ class Recorded:
                 current=intervals - 1,
                 first=np.array(self.first, dtype=np.int64),
                 last=np.array(self.last),
-                values=np.array(self.values),
+                values=np.array(self.values)[:, :fed],
                 weights=width + states + fed + self.plan.constants,
                 rate=address(rate, LANES if implicit else width),
                 out=np.zeros(states + fed + constants),
                 constants=constants,
                 law=through,  # type: ignore[arg-type]
                 others=len(given),
-                codes=np.array([address(each, width) for each in others[0]], dtype=np.int64),
-                places=np.cumsum([0, *(each.size for each in given)]),
-                numbers=np.concatenate([NOTHING, *map(np.ravel, given)]),
+                codes=np.array([address(each, runs) for each in others[0]], dtype=np.int64),
+                places=np.cumsum([0, *(each.size * width // runs for each in given)]),
+                numbers=numbers[:: runs // width],
                 sums=np.zeros(len(given) * width),
                 memory=width * memory,
                 sampled=int(self.calls is not None),
@@ -406,7 +421,7 @@ class Recorded:
                 called=np.array(self.called),
                 held=np.zeros(width * (layout.inputs + memory)),
                 cost=cost,  # type: ignore[arg-type]
-                after=p.size,
+                after=p.size * width // runs,
                 closes=NONE if closes is None else product(adjoint(closes, True), closes, NOTHING),  # type: ignore[arg-type]
                 closing=self.plan.shared.closing,
                 tries=np.zeros(CORRECTIONS * layout.states),
@@ -416,17 +431,29 @@ class Recorded:
                 cubics=cubics or 0,  # type: ignore[arg-type]
                 v=np.zeros(width * layout.size),
                 bars=np.zeros((stages, states)),
-                marks=marks,
+                marks=marks[:, 0].copy(),
                 mark=len(marks),
-                pulls=np.ascontiguousarray(pulls),
+                pulls=np.ascontiguousarray(pulls[:, :, : None if width > 1 else 1]),
                 value=np.zeros(width),
                 of_inputs=np.zeros((intervals, fed)),
-                of_table=np.zeros(0 if table is None else table[1].size),
+                of_table=np.zeros(0 if table is None else table[1].size * width // runs),
                 of_constants=np.zeros(constants),
-                of_cost=np.zeros(p.size),
-            )
+                of_cost=np.zeros(p.size * width // runs),
+            ),
+            runs if batch else 1,
         )
         self._held = rate, closes, laws, others, integral  # their code must stay loaded
+        if implicit:  # the constants of the product of the rates
+            constant = sweep.given.reshape(-1, LANES)
+            for row in range(0, len(constant), sweep.apart if batch else len(constant)):
+                constant[row + states + fed :][: self.plan.constants] = self.plan.fixed.reshape(-1, runs)
+        if batch:
+            sweep.numbers[:], sweep.marks[:], sweep.pulls[:] = numbers, marks.ravel(), pulls.ravel()
+            sweep.first[:] = np.array([each.first for each in self.each]).T.ravel()
+            sweep.values[:] = np.array(self.values).ravel()
+            sweep.count[:] = [each.first[-1] for each in self.each]
+            BATCHES(BATCH().addresses["swept_together"])(sweep.address)
+            return [self._of_run(sweep, i, NOTHING) for i in range(runs)]
         of_contacts = self._sweep(sweep)
         return [self._of_run(sweep, i, of_contacts) for i in range(width)]
 
@@ -434,8 +461,9 @@ class Recorded:
         """Return the results of one of the runs."""
         names = ("v", "value", "of_constants", "of_cost")
         alone = {name: getattr(sweep, name)[run :: self.width].copy() for name in names}
-        of_inputs = sweep.of_inputs[:, run :: self.width]
-        of_table = sweep.of_table.reshape(-1, max(sweep.inputs, 1), 4)[:, run :: self.width]
+        of_inputs = sweep.of_inputs.reshape(len(self.last), -1)[:, run :: self.width]
+        of_table = sweep.of_table.reshape(-1, max(sweep.inputs, 1), 4, 1 if sweep.width > 1 else self.width)
+        of_table = of_table[:, run :: self.width, :, 0] if sweep.width > 1 else of_table[..., run]
         z = sweep.held[sweep.inputs + run :: self.width] if sweep.sampled else None
         others = sweep.sums[run :: self.width]
         more = {"of_loops": sweep.of_loops, "of_contacts": of_contacts, "others": others}
@@ -527,6 +555,32 @@ def swept(s: Sweep, first: int, stop: int) -> None:
             for _ in range(2):  # as in `closures.started`, so that the rates follow the corrected position
                 copied(trail.starts, s.before, s.states)
                 before_correction(s, s.before, s.v, 1)
+
+
+def swept_together(s: Sweep) -> None:
+    """Move the weights from the ends of the runs of a batch of an implicit method to their starts."""
+    for i in range(s.count - 1, -1, -1):
+        entered(s, i)
+        pulled(s, i + 1)
+        call(s.beside, s.trails, i, s.row, s.t, s.h)
+        filled(s.tiled, s.h[0], s.size)
+        solved(s, s.h[0], s.row)
+        for j in range(s.stages):
+            bar = s.bars[j * s.states :]
+            for n in lanes(s.states):
+                s.v[n] += bar[n]
+    pulled(s, 0)
+
+
+def beside_each_other(trails: Sequence[Trail], i: int, row: Floats, t: Floats, h: Floats) -> None:
+    """Write step i of `LANES` runs side by side. What is written for a run with fewer steps is not read."""
+    for run in range(LANES):
+        trail = trails[run]
+        if i < trail.count:
+            one = trail.ring[i * trail.width :]
+            t[run], h[run] = trail.times[2 * i], trail.times[2 * i + 1]
+            for n in range(trail.width):
+                row[n * LANES + run] = one[n]
 
 
 def pulled(s: Sweep, step: int) -> None:

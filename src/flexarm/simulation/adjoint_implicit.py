@@ -4,7 +4,9 @@ The weights of the rates, w_i = h b_i v + h sum_j a_ji (df/dx)' w_j, are the sol
 method, its unknowns are the weights of accelerations and of other rates of first order. Coordinates are integrals of
 their rates, so their weights follow.
 
-The products with (df/dx)' of all stages are computed side by side by one call of the code for `LANES` states. An
+The products with (df/dx)' of all stages of a run are computed side by side by one call of the code for `LANES` states.
+In a batch of runs (`batched`), a call computes the products of one stage of all runs. The n-th number of the j-th place
+is then at n `across` + j `apart`. An
 iteration corrects the weights by the inverse of the system's matrix with the slopes of one stage, the transpose of
 Newton's matrix. Within a step, slopes change little, so that a few products suffice for all digits.
 """
@@ -77,28 +79,35 @@ def prepared(s: Sweep, row: Floats) -> None:
 def beside(s: Sweep, h: float) -> None:
     """Write the stages side by side, with the weights of their powers."""
     stages, states, count = s.stages, s.states, s.states + s.fed
-    weights = s.given[(s.weights - 1) * LANES :]
     for j in range(stages):
         point, b = s.points[j * (1 + count) + 1 :], h * s.matrix[stages * stages + j]
+        given = s.given[j * s.apart :]
+        weights = given[(s.weights - 1) * s.across :]
         for n in range(count):
-            s.given[n * LANES + j] = point[n]
+            given[n * s.across] = point[n]
         for n in range(states):
-            weights[n * LANES + j] = 0.0
+            weights[n * s.across] = 0.0
         for n in range(states, s.size):
-            weights[n * LANES + j] = b * s.v[n]
-    constants = s.shared[0].buffer[1 + count :]
-    for n in range(s.weights - 1 - count):
-        filled(s.given[(count + n) * LANES :], constants[n], LANES)
+            weights[n * s.across] = b * s.v[n]
+
+
+def products(s: Sweep) -> None:
+    """Compute the products of all stages."""
+    if s.across > 1:
+        call(s.rate, s.given, s.found)
+    else:
+        for j in range(s.stages):
+            call(s.rate, s.given[j * s.apart :], s.found[j * s.apart :])
 
 
 def of_stage(s: Sweep, j: int, constants: int) -> None:
     """Write the products of a stage to `out`: for its state, the inputs and so many constants."""
-    count, found = s.states + s.fed, s.found[j:]
+    count, found = s.states + s.fed, s.found[j * s.apart :]
     costs = s.costs[j * count :]
     for n in range(count):
-        s.out[n] = found[n * LANES] + costs[n]
+        s.out[n] = found[n * s.across] + costs[n]
     for n in range(count, count + constants):
-        s.out[n] = found[n * LANES]
+        s.out[n] = found[n * s.across]
 
 
 def through_stage(s: Sweep, j: int, summed: int) -> None:
@@ -121,13 +130,12 @@ def through_stage(s: Sweep, j: int, summed: int) -> None:
 def pulled_back(s: Sweep) -> None:
     """Compute the products of all stages with the weights of the solution: `bars`."""
     m, states, behind = s.m, s.states, s.states - s.m
-    weights = s.given[(s.weights - 1) * LANES :]
     for j in range(s.stages):
-        solution = s.solution[j * m :]
+        solution, weights = s.solution[j * m :], s.given[j * s.apart + (s.weights - 1) * s.across :]
         for n in range(m):
             place = n if n < s.pose else behind + n
-            weights[place * LANES + j] = solution[n]
-    call(s.rate, s.given, s.found)
+            weights[place * s.across] = solution[n]
+    products(s)
     for j in range(s.stages):
         of_stage(s, j, 0)
         through_stage(s, j, 0)
@@ -223,20 +231,20 @@ def refreshed(s: Sweep) -> None:
 def differentiated(s: Sweep, j: int) -> None:
     """Write the derivatives of a stage's unknown rates with respect to its state, several at once."""
     m, states, count, behind = s.m, s.states, s.states + s.fed, s.states - s.m
-    point, weights = s.points[j * (1 + count) :], s.given[(s.weights - 1) * LANES :]
+    along, point, weights = s.across, s.points[j * (1 + count) :], s.given[(s.weights - 1) * s.across :]
     for n in range(count):
-        filled(s.given[n * LANES :], point[1 + n], LANES)
-    filled(weights, 0.0, s.size * LANES)
+        filled(s.given[n * along :], point[1 + n], along)
+    filled(weights, 0.0, s.size * along)
     first = 0
     while first < m:
-        last = min(first + LANES, m)
+        last = min(first + along, m)
         for u in range(first, last):
-            weights[(u if u < s.pose else behind + u) * LANES + u - first] = 1.0
+            weights[(u if u < s.pose else behind + u) * along + u - first] = 1.0
         call(s.rate, s.given, s.found)
         for u in range(first, last):
-            weights[(u if u < s.pose else behind + u) * LANES + u - first] = 0.0
+            weights[(u if u < s.pose else behind + u) * along + u - first] = 0.0
             for n in range(count):
-                s.out[n] = s.found[n * LANES + u - first]
+                s.out[n] = s.found[n * along + u - first]
             through_stage(s, j, 0)
             copied(s.out, s.slopes[(j * m + u) * states :], states)
         first = last

@@ -153,10 +153,10 @@ def corrected(s: Decoupled, r: Floats) -> None:
 def combined(T: Floats, rows: int, columns: int, x: Floats, y: Floats, width: int, apart: int) -> None:
     """Compute y = T x for rows of `width` numbers. The rows of x have a distance of `apart` numbers."""
     for i in range(rows):
-        summed(T[i * columns :], columns, x, y[i * width :], width, apart)
+        weighted_sum(T[i * columns :], columns, x, y[i * width :], width, apart)
 
 
-def summed(weights: Floats, rows: int, x: Floats, y: Floats, width: int, apart: int) -> None:
+def weighted_sum(weights: Floats, rows: int, x: Floats, y: Floats, width: int, apart: int) -> None:
     """Compute y, the weighted sum of rows of `width` numbers that have a distance of `apart` numbers."""
     for j in lanes(width):
         y[j] = 0.0

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from numbers import Real
 from typing import Any
 
@@ -13,6 +14,7 @@ from flexarm.checks import (
     counted,
 )
 from flexarm.model import as_model
+from flexarm.model.tracing import RESIDUALS
 from flexarm.native.kernel import LANES, Kernel
 from flexarm.native.language import Placed
 from flexarm.simulation import crossings, divergence, restarts, solvers
@@ -20,9 +22,11 @@ from flexarm.simulation.adjoint import RING, Recorded, trail
 from flexarm.simulation.explicit import MOST_EVALUATIONS, Explicit
 from flexarm.simulation.feedback import integrand
 from flexarm.simulation.gradient_start import Start
+from flexarm.simulation.implicit import Implicit
 from flexarm.simulation.inputs import Table
 from flexarm.simulation.integration import MOST_AHEAD
 from flexarm.simulation.lanes import DONE, UNDER_WAY
+from flexarm.simulation.lanes_implicit import BatchPlan, ImplicitBatch
 from flexarm.simulation.lanes_plan import Abreast, BatchSettings, Course, Stage
 from flexarm.simulation.lanes_sampled import Clock
 from flexarm.simulation.rhs import Plan
@@ -53,11 +57,13 @@ def separated(given: Mapping[str, Any]) -> list[dict[str, Any]] | None:
 def alike(runs: Sequence[Start], others: Sequence[Sequence[Kernel]]) -> bool:
     """Return True if the adjoints of runs can be computed side by side, as far as their arguments decide.
 
-    These are runs of explicit methods with constant exogenous inputs and with inputs of one kind. Their controllers,
-    and those with other numbers, have the same code.
+    These are runs with constant exogenous inputs and with inputs of one kind. Their controllers, and those with other
+    numbers, have the same code. Implicit methods have no sampled controllers here.
     """
     first = runs[0]
-    if first.method in solvers.IMPLICIT or first.model.arm.closures or any(run.layout != first.layout for run in runs):
+    if first.model.arm.closures or any(run.layout != first.layout for run in runs):
+        return False
+    if first.method in solvers.IMPLICIT and isinstance(first.drive, SampledFeedback):
         return False
     laws = [run.drive.kernel_for(run.model) for run in runs]
     codes = [_codes([] if law is None else [law, *more]) for law, more in zip(laws, others, strict=True)]
@@ -98,15 +104,15 @@ def recorded_in_lanes(runs: Sequence[Start], courses: Sequence[Course]) -> Recor
     corners = courses[0].corners
     if not all(np.array_equal(course.corners, corners) for course in courses):
         return None
+    if first.method in solvers.IMPLICIT:
+        return _implicit(runs, courses)
     rates, tableau = integrand(model, drive.quantity, layout.memory), solvers.EXPLICIT[first.method]
     trails = [trail(layout.size, tableau.stages, again=False, runs=LANES) for _ in runs]
     longest = np.array([run.step or run.longest() for run in runs])
-    most = np.full(layout.states, np.inf)
-    most[layout.q] = np.max([divergence.bounds(run.model) for run in runs], axis=0)
+    most = _most(runs)
     settings = first.method, first.rtol, first.atol
     shared = BatchSettings(rates.vector_code, layout, len(model.inputs), *settings, longest, most, first.times)
-    none = np.zeros((1, 0))
-    acting = np.array([run.exogenous.output(run.model, np.zeros(1), none, none)[0] for run in runs])
+    acting = _acting(runs)
     own = np.hstack([acting, rates.constants_of(np.array([run.model.p for run in runs]))])
     x = np.empty((len(runs), len(first.times), layout.size))
     x[:, 0] = [run.start for run in runs]
@@ -141,6 +147,73 @@ def recorded_in_lanes(runs: Sequence[Start], courses: Sequence[Course]) -> Recor
             record.samples, record.called = [*range(len(called))], list(called[:, :, i])
         found.append(record)
     return Recorded.together(filled(found), plan, rates.vector_code, method)
+
+
+def _acting(runs: Sequence[Start]) -> Array:
+    """Return the exogenous inputs of each run, which are constant, (runs, w)."""
+    none = np.zeros((1, 0))
+    return np.array([run.exogenous.output(run.model, np.zeros(1), none, none)[0] for run in runs])
+
+
+def _most(runs: Sequence[Start]) -> Array:
+    """Return sizes of the numbers of a state beyond which a run has diverged."""
+    layout = runs[0].layout
+    most = np.full(layout.states, np.inf)
+    most[layout.q] = np.max([divergence.bounds(run.model) for run in runs], axis=0)
+    return most
+
+
+def _implicit(runs: Sequence[Start], courses: Sequence[Course]) -> Recorded | None:
+    """Integrate runs by an implicit method in one SIMD batch, and return their records as one, or None."""
+    every, first, corners = filled(runs), runs[0], courses[0].corners
+    layout, tableau = first.layout, solvers.IMPLICIT[first.method]
+    residual = integrand(first.model, RESIDUALS[first.drive.quantity], layout.memory)
+    plan = _batch_plan(runs, courses, residual, layout.nv)
+    trails = [trail(layout.size, tableau.stages, again=False, runs=LANES) for _ in every]
+    settings = first.rtol, first.atol
+    start = np.array([run.start for run in every])
+    batch = ImplicitBatch(tableau, plan, layout, start, settings, first.step, trails)
+    x, fed, firsts = [start.T[None]], np.zeros((LANES, len(corners) - 1, layout.fed)), []
+    fed[:, :, layout.fed - layout.exogenous :] = _acting(every)[:, None]
+    states = [start]
+    for k, (a, b) in enumerate(pairwise(corners.tolist())):
+        wanted = first.times[(first.times > a) & (first.times <= b)]
+        ends = wanted if len(wanted) and wanted[-1] == b else np.append(wanted, b)
+        u = np.array([course.held[k] for course in filled(courses)])
+        fed[:, k, : u.shape[1]] = u
+        firsts.append([each.count for each in trails])
+        if (found := batch(a, ends, u)) is None or any(each.count > each.room for each in trails):
+            return None
+        x.append(found[: len(wanted)])
+        states.append(found[-1].T)
+    x = np.moveaxis(np.concatenate(x), 2, 0)
+    shared, method = planned(runs, courses)
+    rate = integrand(first.model, first.drive.quantity, layout.memory).vector_code
+    records = []
+    for i in range(len(runs)):
+        record = Recorded(shared, rate, method, trails[i], None, None)
+        record.shown = first.times, x[i]
+        record.passed(corners, np.array(states)[:-1, i], fed[i])
+        record.first = [each[i] for each in firsts]
+        record.end(float(corners[-1]), states[-1][i])
+        records.append(record)
+    return Recorded.together(filled(records), shared, rate, method)
+
+
+def _batch_plan(runs: Sequence[Start], courses: Sequence[Course], rates: Kernel, behind: int) -> BatchPlan:
+    """Return what the runs of an implicit method share for rates with so many arguments after their constants."""
+    own = np.hstack([_acting(runs), rates.constants_of(np.array([run.model.p for run in runs]))])
+    stage = stage_of(runs, courses)
+    return BatchPlan(rates.vector_code, runs[0].layout, np.array(filled([*own])), stage, behind, _most(runs))
+
+
+def stage_of(runs: Sequence[Start], courses: Sequence[Course]) -> Stage:
+    """Return the stage that writes the inputs of up to `LANES` runs."""
+    stage = Stage(filled(courses), len(runs[0].model.inputs))
+    stage.table[:] = np.arange(LANES)
+    if stage.laws.size:
+        stage.given[:] = stage.laws.T.ravel()
+    return stage
 
 
 def _sampled(
@@ -189,22 +262,23 @@ def course_of(run: Start, marks: Array) -> Course:
     return restarts.course(run.drive, run.model, run.times, run.method, marks)
 
 
-def planned(runs: Sequence[Start], courses: Sequence[Course]) -> tuple[Plan, Explicit]:
+def planned(runs: Sequence[Start], courses: Sequence[Course]) -> tuple[Any, Explicit | Implicit]:
     """Return the plan of the adjoint of up to `LANES` runs that are `alike`, and their method.
 
     The numbers of all runs are side by side in the plan.
     """
     first = runs[0]
     layout, rates = first.layout, integrand(first.model, first.drive.quantity, first.layout.memory)
+    if first.method in solvers.IMPLICIT:
+        shared = _batch_plan(runs, courses, rates, layout.size)
+        atol = layout.tolerances(first.atol)
+        return shared, Implicit(solvers.IMPLICIT[first.method], shared, layout, first.rtol, atol, first.step)
     code, (states, size) = rates.vector_code, (LANES * layout.states, LANES * layout.size)
     constants = rates.constants_of(np.array([run.model.p for run in filled(runs)])).T.ravel()
     inputs, w = LANES * (layout.inputs + layout.memory), LANES * layout.exogenous
     evaluate = code.addresses["evaluate"]
     plan = Plan(evaluate, states, inputs, size - states, code, size, constants, w, times=LANES)
-    stage = Stage(filled(courses), len(first.model.inputs))
-    stage.table[:] = np.arange(LANES)
-    if stage.laws.size:
-        stage.given[:] = stage.laws.T.ravel()
+    stage = stage_of(runs, courses)
     plan.feed(stage.code, stage.data, stage)
     return plan, Explicit(solvers.EXPLICIT[first.method], plan, first.rtol, np.zeros(size))
 

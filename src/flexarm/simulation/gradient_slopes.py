@@ -111,7 +111,7 @@ def gradients(
         scalars.get("integral"),
         np.stack([run.model.p for run in runs], axis=-1),
         table.cubics if table is not None and "u" in names else None,
-        rows[0].steps,
+        np.stack([each.steps for each in rows], axis=-1),
         np.stack([each.slopes for each in rows], axis=-1),
     )
     return [
@@ -164,7 +164,7 @@ def _pulled(run: Start, recorded: Recorded, i: int, scalar: Scalar | None, marks
     x, p = np.array(recorded.states)[nearest, i :: recorded.width], np.tile(run.model.p, (len(nearest), 1))
     values, slopes = scalar(np.hstack([edges[nearest, None], x, p, marks.data]))
     of_p = slopes[:, scalar.parts["p"]].sum(axis=0)
-    return _Pulled(float(values.sum()), slopes[:, scalar.parts["x"]], of_p, np.array(recorded.first)[nearest])
+    return _Pulled(float(values.sum()), slopes[:, scalar.parts["x"]], of_p, np.array(recorded.first_of(i))[nearest])
 
 
 def tangent_of(model: Model, q: Array) -> Array:

@@ -45,25 +45,63 @@ class Interval:
 
 
 @final
-class ImplicitBatch:
-    """Up to `LANES` runs by an implicit method. The last run fills idle lanes.
+class BatchPlan:
+    """What the steps of `LANES` runs share: the code of the rates, the inputs, and a buffer as that of a `Plan`.
 
     Parameters
     ----------
-    tableau : Tableau
     rate : Code
-        Residual for `LANES` states.
+        Code for `LANES` states.
     layout : Layout
-    start : (LANES, layout.size)
     own : (LANES, k)
         Numbers of each run after u and the rates of its memory: constant exogenous inputs w, and constants.
     stage : Stage
         Inputs that a stage writes.
+    behind : int
+        Number of arguments of the rates after the constants.
+    most : (layout.states,)
+        Sizes of a state's numbers beyond which a run has diverged.
+
+    Attributes
+    ----------
+    buffer : (n, LANES)
+    fixed, constants
+        The part of the buffer that contains the constants of all runs, and their number.
+    """
+
+    def __init__(self, rate: Code, layout: Layout, own: Array, stage: Stage, behind: int, most: Array):
+        self._held, states = (rate, stage), layout.states
+        self.tried = layout.inputs + layout.memory + own.shape[1]
+        place = 1 + states + layout.inputs + layout.memory
+        codes = rate.addresses["evaluate"], stage.code, stage.data
+        numbers = 0.0, np.inf, 0, 0, 0, 0, place, states, states + len(RIDING)
+        buffer = np.zeros(1 + states + self.tried + behind)
+        self.shared = Placed(RunRecord(*codes, *numbers, buffer, most=most, bounded=states), LANES)
+        self.address = self.shared.address
+        self.buffer = self.shared.buffer.reshape(-1, LANES)
+        self.buffer[place : place + own.shape[1]] = own.T
+        self.constants = own.shape[1] - layout.exogenous
+        self.fixed = self.buffer[place + layout.exogenous :][: self.constants]
+
+    def end(self, t: float) -> None:
+        """Set the end of the interval, see `Plan.end`."""
+        self.shared.last[:] = np.nextafter(t, -np.inf)
+
+
+@final
+class ImplicitBatch:
+    """`LANES` runs by an implicit method.
+
+    Parameters
+    ----------
+    tableau : Tableau
+    plan : BatchPlan
+        Its rates are the residual of the equation of motion.
+    layout : Layout
+    start : (LANES, layout.size)
     settings : (rtol, atol)
     step : float
         A fixed step [s], or 0 if the method chooses its steps.
-    most : (layout.states,)
-        Sizes of a state's numbers beyond which a run has diverged.
     trails : list of Trail
         Records of the steps of each run.
     """
@@ -71,49 +109,21 @@ class ImplicitBatch:
     def __init__(
         self,
         tableau: Tableau,
-        rate: Code,
+        plan: BatchPlan,
         layout: Layout,
         start: Array,
-        own: Array,
-        stage: Stage,
         settings: tuple[float, float],
         step: float,
-        most: Array,
         trails: Sequence[Placed],
     ):
-        self._layout, self._fixed, self._held = layout, step, (rate, stage, trails)
-        self._given = layout.inputs + layout.memory
-        place, states = 1 + layout.states + self._given, layout.states
-        self._shared = Placed(
-            RunRecord(
-                rate.addresses["evaluate"],
-                stage.code,
-                stage.data,
-                *(0.0, np.inf, 0, 0, 0, 0, place, states, states + len(RIDING)),
-                np.zeros(place + own.shape[1] + layout.nv),
-                most=most,
-                bounded=states,
-            ),
-            LANES,
-        )
-        self._shared.buffer.reshape(-1, LANES)[place : place + own.shape[1]] = own.T
-        rtol, atol = settings
-        self._step = step_of(
-            tableau,
-            layout,
-            np.array([self._shared.address]),
-            runs=LANES,
-            tried=self._given + own.shape[1],
-            fixed=int(step > 0),
-            rtol=rtol,
-            atol=layout.tolerances(atol),
-            recorded=int(len(trails) > 0),
-            trail=np.array([each.address for each in trails], dtype=np.int64),
-        )
-        self._step.limit = divergence.FIRST
-        self.x = self._step.y.reshape(-1, LANES)
-        """States, (layout.size, LANES)."""
-        self.x[:] = start.T
+        self._layout, self._fixed, self._plan, self._trails = layout, step, plan, trails
+        more = {"tried": plan.tried, "fixed": int(step > 0), "recorded": 1}
+        more |= {"trail": np.array([each.address for each in trails], dtype=np.int64)}
+        tolerances = {"rtol": settings[0], "atol": layout.tolerances(settings[1])}
+        self._step = step_of(tableau, layout, np.array([plan.address]), runs=LANES, **more, **tolerances)
+        self._step.limit = LANES * divergence.FIRST
+        self._x = self._step.y.reshape(-1, LANES)
+        self._x[:] = start.T
         self._run = CALL(CODE().addresses["through_interval"])
 
     def __call__(self, start: float, times: Array, u: Array) -> Array | None:
@@ -126,15 +136,15 @@ class ImplicitBatch:
             step.h[:] = length / max(np.ceil(length / self._fixed - 1e-9), 1.0)
         else:
             step.h[:] = np.minimum(np.where(step.h > 0.0, step.h, FIRST * length), length)
-        self._shared.last[:] = np.nextafter(times[-1], -np.inf)
-        self._shared.buffer.reshape(-1, LANES)[1 + self._layout.states :][: u.shape[1]] = u.T
+        self._plan.end(float(times[-1]))
+        self._plan.buffer[1 + self._layout.states :][: u.shape[1]] = u.T
         out = np.empty((count, self._layout.size, LANES))
         done = np.zeros(LANES, dtype=np.int64)
         part = Placed(Interval(step, np.full(LANES, start), times, count, out, done))  # type: ignore[arg-type]
         self._run(part.address)
         if (done < count).any() or not (np.abs(out[:, : self._layout.states]) < DIVERGED).all():
             return None
-        self.x[:] = out[-1]
+        self._x[:] = out[-1]
         return out
 
 

@@ -501,7 +501,7 @@ class Cubics:
 
     intervals: int
     inputs: int
-    breaks: Floats
+    breaks: Shared
     coefficients: Floats
 
 

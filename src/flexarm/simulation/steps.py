@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 from flexarm.native.dense import inverted, multiplied
 from flexarm.native.language import Each, Floats, Shared, Words, call, lanes, sqrt
-from flexarm.simulation.decoupled import Decoupled, block_solved, corrected, inverses, summed
+from flexarm.simulation.decoupled import Decoupled, block_solved, corrected, inverses, weighted_sum
 from flexarm.simulation.rhs import (
     EARLY,
     HALF,
@@ -394,7 +394,7 @@ def error(s: Step, h: float, count: int, powers: int) -> float:
             if j != i:
                 product *= nodes[i] - nodes[j]
         weights[i] = 4.0 ** float(2 - count) / product
-    summed(weights, count, s.k, s.e, s.width, s.width)
+    weighted_sum(weights, count, s.k, s.e, s.width, s.width)
     return weighed(s, h, powers)
 
 
@@ -414,7 +414,7 @@ def end_error(s: Step, h: float, count: int, powers: int) -> float:
                 product *= (1.0 - nodes[j]) / (nodes[i] - nodes[j])
         weights[i] = product
         left *= 4.0 * (1.0 - nodes[i])
-    summed(weights, count, s.k, rates, s.width, s.width)
+    weighted_sum(weights, count, s.k, rates, s.width, s.width)
     reached(s, 1.0, h, s.b1, s.b2, s.stages + s.kept, s.trial)
     put_on_closures(s.shared, s.trial)
     residual(s, s.t + h, s.trial, rates, e)
@@ -472,7 +472,7 @@ def predicted(s: Step, h: float) -> None:
         for j in range(known - 1, -1, -1):
             weights[j] *= product
             product *= x - nodes[j]
-        summed(weights, known, s.k[s.stages * width :], s.k[i * width :], width, width)
+        weighted_sum(weights, known, s.k[s.stages * width :], s.k[i * width :], width, width)
 
 
 def fitted(s: Step, h: float) -> None:

@@ -12,7 +12,7 @@ from flexarm.arrays import Array
 from flexarm.model.closures import CORRECTIONS
 from flexarm.native.code import Address
 from flexarm.native.kernel import Kernel
-from flexarm.native.language import Floats, Placed, Words, call, lanes
+from flexarm.native.language import Each, Floats, Placed, Shared, SharedWords, Words, call, lanes
 from flexarm.simulation.decoupled import Decoupled
 from flexarm.simulation.explicit import ExplicitSteps
 from flexarm.simulation.rhs import Closing, Cubics, RunRecord, interval, put_on_closures
@@ -47,10 +47,13 @@ def address(kernel: Kernel, width: int) -> Address:
     return (kernel.code if width == 1 else kernel.vector_code).addresses["evaluate"]
 
 
-def product(made: Kernel, kernel: Kernel, others: Array, width: int = 1, own: Array | None = None) -> Placed:
+def product(
+    made: Kernel, kernel: Kernel, others: Array, width: int = 1, own: Array | None = None, batch: bool = False
+) -> Placed:
     """Return the record of the product that was made of a kernel of numbers of the buffer, and of others.
 
-    `own` are the kernel's constants in each run, (constants, width).
+    `own` are the kernel's constants in each run, (constants, width). In the record for a `batch`, numbers are counted
+    as those of one run.
     """
     facts = {name: width * x for name, x in kernel.code.facts.items()}
     constants = np.repeat(kernel.constants, width) if own is None else own.ravel()
@@ -58,7 +61,8 @@ def product(made: Kernel, kernel: Kernel, others: Array, width: int = 1, own: Ar
     product, value = (address(each, width) for each in (made, kernel))
     given = np.concatenate([np.zeros(known), others, constants, np.zeros(facts["n_out"])])
     numbers = given, np.zeros(width * made.code.facts["n_out"]), np.zeros(facts["n_out"])
-    return Placed(Product(product, value, known, facts["n_in"], *numbers))
+    count = width if batch else 1
+    return Placed(Product(product, value, known // count, facts["n_in"] // count, *numbers))
 
 
 NOTHING = np.zeros(0)
@@ -90,9 +94,13 @@ class Sweep:
         follows the state in the plan's buffer: u, rates of the controller's memory, w.
     matrix, nodes : (stages + 1, stages), (stages,)
         Weights of the rates in the stages and in the end, and the times of the stages within a step.
-    implicit : int
-        1 for an implicit method. Its stages are then computed side by side: `given` (arguments, LANES) and `found`
-        (values, LANES) belong to the product of the rates.
+    implicit, across, apart : int
+        1 for an implicit method. `given` and `found` are then the arguments and values of the product of the rates. For
+        one run they have the numbers of its stages side by side, (arguments, LANES) with across = LANES and apart = 1.
+        For `LANES` runs they have one row for each stage, with across = 1 and the length of a row as `apart`.
+    beside, count : address, int
+        For `LANES` runs of an implicit method: the code of `beside_each_other`, and the number of steps of each run.
+        Widths and lengths are then those of one run, in the layout of `batched`.
     points, befores, costs : (stages, 1 + states + fed), (stages, states), (stages, states + fed)
         Numbers of the plan's buffer at the stages of an implicit step, the states there before corrections, and the
         slopes of the integrand.
@@ -160,9 +168,13 @@ class Sweep:
     inputs: int
     exogenous: int
     fed: int
-    matrix: Floats
-    nodes: Floats
+    matrix: Shared
+    nodes: Shared
     implicit: int
+    across: int
+    apart: int
+    beside: int
+    count: Each
     given: Floats
     found: Floats
     points: Floats
@@ -171,19 +183,19 @@ class Sweep:
     pose: int
     inner: int
     m: int
-    square: Floats
+    square: Shared
     solution: Floats
     r: Floats
     own: Floats
     newton: Decoupled
     length: float
-    stale: int
-    least: int
-    excess: int
+    stale: Each
+    least: Each
+    excess: Each
     system: Floats
     slopes: Floats
     intervals: int
-    current: int
+    current: Each
     first: Words
     last: Floats
     values: Floats
@@ -193,8 +205,8 @@ class Sweep:
     constants: int
     law: Product
     others: int
-    codes: Words
-    places: Words
+    codes: SharedWords
+    places: SharedWords
     numbers: Floats
     sums: Floats
     memory: int
@@ -214,7 +226,7 @@ class Sweep:
     v: Floats
     bars: Floats
     marks: Words
-    mark: int
+    mark: Each
     pulls: Floats
     value: Floats
     of_inputs: Floats
