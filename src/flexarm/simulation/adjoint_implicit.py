@@ -40,11 +40,12 @@ def solved(s: Sweep, h: float, row: Floats) -> None:
     The system is solved by iteration with slopes of one stage, or by elimination if the iteration fails.
     """
     prepared(s, row)
-    count, fresh = 0, s.stale
-    if s.stale == 0:
-        beside(s, h)
-        count = iterated(s, h)
-    if count == 0:
+    fresh = s.stale
+    if s.stale == 1:
+        refreshed(s)
+    beside(s, h)
+    count = iterated(s, h)
+    if count == 0 and fresh == 0:
         refreshed(s)
         beside(s, h)
         fresh = 1
