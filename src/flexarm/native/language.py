@@ -64,6 +64,18 @@ def form_of(record: type) -> tuple[dict[str, Any], dict[str, int]]:
     return kinds, {name: i for i, name in enumerate(kinds)}
 
 
+def aligned(x: np.ndarray) -> np.ndarray:
+    """Return a copy of an array (n,) of 8-byte numbers that begins at a multiple of 64 bytes, a line of the cache.
+
+    The numbers of `LANES` runs then lie in one line, and are read about twice as fast.
+    """
+    space = np.empty(len(x) + 8, dtype=x.dtype)
+    first = -address_of(space) % 64 // 8
+    found = space[first : first + len(x)]
+    found[:] = x
+    return found
+
+
 def of_runs(record: Any, runs: int) -> Any:
     """Return a record for several runs, which has the numbers of a record in each of them. Arrays become flat."""
     made = {}
@@ -72,7 +84,7 @@ def of_runs(record: Any, runs: int) -> Any:
         if kind in (float, Each):
             made[name] = np.full(runs, value, dtype=float if kind is float else np.int64)
         elif kind in (Floats, Words):
-            made[name] = np.repeat(value, runs)
+            made[name] = aligned(np.repeat(value, runs))
         else:
             made[name] = value
     return type(record)(**made)
