@@ -115,6 +115,7 @@ class Placed:
         for i, (name, kind) in enumerate(kinds.items()):
             value = getattr(record, name)
             if isinstance(value, np.ndarray):
+                assert value.flags.c_contiguous, f"{name} is stored row by row"
                 words[i] = address_of(value)
             elif kind is float:
                 floats[i] = value

@@ -61,7 +61,7 @@ class Stage:
                     first=np.cumsum(counts) - counts,
                     intervals=counts - 1,
                     breaks=np.concatenate([breaks for breaks, _ in cubics]),
-                    coefficients=np.concatenate(rows),
+                    coefficients=np.ascontiguousarray(np.concatenate(rows)),  # one column may be stored by columns
                 )
             )
             self.code, self.data = CODE().addresses["tables"], self._record.address
