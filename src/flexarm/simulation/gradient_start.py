@@ -109,7 +109,8 @@ class Start:
         method = AUTO if solver.method == "auto" else solver.method
         with refused("gradient"):
             if not shared:
-                check_smooth(model, drive, exogenous, method, bool(functions))
+                known = None if before is None else before.drive.kernel_for(before.model)
+                check_smooth(model, drive, exogenous, method, bool(functions), known)
             if method in solvers.IMPLICIT and not solver.step:
                 check_no_stops(model, drive, method, "an explicit method")
         layout = Layout.of(model, len(drive.memory))
@@ -239,15 +240,23 @@ class Start:
         return f"{what}: the derivatives lack the change of its time; set damping=0 or a transition at this contact"
 
 
-def check_smooth(model: Model, drive: Block, exogenous: ExogenousInputs, method: str, functions: bool) -> None:
-    """Raise `Fault` for a run without a gradient."""
+def check_smooth(
+    model: Model,
+    drive: Block,
+    exogenous: ExogenousInputs,
+    method: str,
+    functions: bool,
+    known: Kernel | None = None,
+) -> None:
+    """Raise `Fault` for a run without a gradient. A controller with the code of a `known` one has no need of a check."""
     if method == solvers.DISSIPATIVE:
         raise Fault("method", f"is {method!r}; this has no gradient yet: use another one, as 'radau5' or 'dop853'")
     if isinstance(drive, SampledFeedback) and (drive.function or drive.law.accelerates):
         what = "measures accelerations" if drive.law.accelerates else "is a Python function"
         raise Fault("u", f"is a sampled controller that {what}; give a controller with a law of t, q and qd")
     law = drive.kernel_for(model) if isinstance(drive, LawBlock) else None
-    if law is not None and rounds(law.trace()):
+    same = law is not None and known is not None and law.key == known.key
+    if law is not None and not same and rounds(law.trace()):
         raise Fault("u", "is a controller that rounds a signal, which has no derivative; leave its resolution out")
     if drive.computed:
         raise Fault("u", f"is the Python function {drive.described()}; give a Piecewise, a Table or a controller")
