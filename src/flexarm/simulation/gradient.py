@@ -18,7 +18,15 @@ from flexarm.native.calls import cores
 from flexarm.native.kernel import LANES
 from flexarm.simulation.adjoint import Recorded
 from flexarm.simulation.ensemble_pool import Pool
-from flexarm.simulation.gradient_many import alike, course_of, filled, recorded_beside, recorded_in_lanes, separated
+from flexarm.simulation.gradient_many import (
+    alike,
+    course_of,
+    filled,
+    recorded_beside,
+    recorded_in_lanes,
+    separated,
+    sequence,
+)
 from flexarm.simulation.gradient_slopes import Gradient, Marks, Redesigned, controllers_of, gradients, kernels_of
 from flexarm.simulation.gradient_start import Start, check_names, names_of
 from flexarm.simulation.layout import Layout
@@ -119,16 +127,18 @@ def gradient(
         if integral is not None:
             made["integral"] = Scalar("integral", integral, first.model, layout)
     others = shared(runs, lambda run: controllers_of(run, names))
-    parts = [slice(i, i + LANES) for i in range(0, len(runs), LANES)]
-    batches = [Batch(runs[part], others[part], names, scalars, marks) for part in parts]
+    order = sequence(runs)
+    parts = [order[i : i + LANES] for i in range(0, len(runs), LANES)]
+    batches = [Batch([runs[i] for i in part], [others[i] for i in part], names, scalars, marks) for part in parts]
     if each is None:
         batches[0]()
     else:
         computed(batches)
-    for batch in batches:
-        for start, record in zip(batch.runs, batch.records, strict=True):
-            start.warn(record)
-    found = [one for batch in batches for one in batch.found]
+    pairs = [pair for batch in batches for pair in zip(batch.found, batch.records, strict=True)]
+    pairs = [pair for _, pair in sorted(zip(order, pairs, strict=True), key=lambda each: each[0])]
+    for run, (_, record) in zip(runs, pairs, strict=True):
+        run.warn(record)
+    found = [one for one, _ in pairs]
     if each is None:
         return found[0]
     with refused("gradient"):

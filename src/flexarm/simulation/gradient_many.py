@@ -54,6 +54,21 @@ def separated(given: Mapping[str, Any]) -> list[dict[str, Any]] | None:
     return [{**given, **{name: x[i] for name, x in rows.items()}} for i in range(len(next(iter(rows.values()))))]
 
 
+def sequence(runs: Sequence[Start]) -> list[int]:
+    """Return the indices of runs in the sequence in which they are divided into SIMD batches.
+
+    A run of an implicit method waits for those of its batch with more steps. Runs that begin with similar energies take
+    similar numbers of steps.
+    """
+    first = runs[0]
+    if first.method not in solvers.IMPLICIT or any(run.layout != first.layout for run in runs):
+        return [*range(len(runs))]
+    layout, x = first.layout, np.array([run.start for run in runs])
+    s = x[:, layout.s] if layout.own else None
+    energies = first.model.evaluate("energy", x[:, layout.q], x[:, layout.qd], s=s).sum(axis=1)
+    return np.argsort(energies, kind="stable").tolist()  # type: ignore[no-any-return]
+
+
 def alike(runs: Sequence[Start], others: Sequence[Sequence[Kernel]]) -> bool:
     """Return True if the adjoints of runs can be computed side by side, as far as their arguments decide.
 
