@@ -13,6 +13,7 @@ from replayed import STENCIL, VARIED, RandomRun, columns, difference, replayed
 from scipy.linalg import expm, null_space
 
 import flexarm as fa
+from flexarm.attitude import displaced
 from flexarm.control import LQR, JointPD, Sampled
 from flexarm.model import closures
 from flexarm.native.kernel import loaded
@@ -457,8 +458,17 @@ INPUTS = {
 }
 
 
+BATCHED = (
+    {"solver": fa.Solver(method="rk4", step=1e-3)},
+    {"method": "tsit5"},
+    {},
+    {"method": "radau9"},
+    {"solver": fa.Solver(method="gauss4", step=1e-3)},
+)
+
+
 @pytest.mark.parametrize("kind", INPUTS)
-@pytest.mark.parametrize("method", [{"solver": fa.Solver(method="rk4", step=1e-3)}, {"method": "tsit5"}, {}])
+@pytest.mark.parametrize("method", BATCHED)
 def test_many_runs_at_once_have_the_gradients_of_each(arm, kind, method, batches):
     """Nine runs, that is two batches. Each run has its own steps, so that the results are those of single runs."""
     rng = np.random.default_rng(5)
@@ -474,7 +484,7 @@ def test_many_runs_at_once_have_the_gradients_of_each(arm, kind, method, batches
 
 
 UNLIKE = {
-    "implicit": {"method": "radau9"},
+    "sampled": {"u": Sampled(JointPD(reference=[0.1, 0.2], Kp=2.0, Kd=1.0), period=4e-3), "method": "radau9"},
     "kinds": {"u": [fa.Piecewise([0.0, 0.02], np.eye(2)), fa.Table([0.0, 0.02], np.eye(2)), [0.1, 0.2]]},
     "times": {"u": [fa.Piecewise([0.0, 0.01 * i], np.eye(2)) for i in (1, 2, 3)]},
     "w": {"disturbance": {"tip.fy": fa.Piecewise([0.0, 0.01], [[0.2], [-0.1]])}},
@@ -501,10 +511,16 @@ def test_a_batch_whose_record_is_too_long_is_computed_alone(arm, monkeypatch, ba
     """The ring of each run in a batch has an eighth of the usual size."""
     run = {"model": arm, "until": 0.03, "q0": 0.02 * np.arange(18.0).reshape(3, 6), "samples": 2}
     whole = fa.gradient(run, "q0", of=lambda q: ca.sumsqr(q))
+    stiff = fa.gradient(run | {"method": "gauss4"}, "q0", of=lambda q: ca.sumsqr(q))
+    monkeypatch.setattr(adjoint, "FEWEST", 1)
+    width = 6 + 6 + 2 + 2 * (6 + 6 + 2)
+    monkeypatch.setattr(adjoint, "RING", 8 * width * (len(stiff.times) // 2))  # an eighth has no room, and all of it has
+    again = fa.gradient(run | {"method": "gauss4"}, "q0", of=lambda q: ca.sumsqr(q))
+    np.testing.assert_allclose(again["q0"], stiff["q0"], rtol=1e-12, atol=1e-13)
     monkeypatch.setattr(adjoint, "RING", 1)
     monkeypatch.setattr(adjoint, "FEWEST", len(whole.times) // 2)
     again = fa.gradient(run, "q0", of=lambda q: ca.sumsqr(q))
-    assert batches == [8, 1, 1, 1]
+    assert batches == [8, 8, 8, 1, 1, 1]
     np.testing.assert_allclose(again["q0"], whole["q0"], rtol=1e-12, atol=1e-13)
 
 
@@ -535,7 +551,8 @@ def test_many_runs_with_controllers_have_the_gradients_of_each(arm, loop, batche
     u = [wrapped(JointPD(np.array([0.3, 0.1]) * (i + 1), Kp=[2.0 + i, 4.0], Kd=1.0, filter=40.0)) for i in range(9)]
     run = {"model": arm, "until": 0.02, "u": u, "q0": 0.1 * rng.normal(size=(9, 6)), "p": 0.1 + 0.1 * np.ones((9, 1))}
     scalars = {"of": lambda q: ca.sumsqr(q), "integral": lambda u, t: u[0] * (1 + t)}
-    for more in ({}, {"solver": fa.Solver(method="rk4", step=5e-4)}):
+    ways = [{}, {"solver": fa.Solver(method="rk4", step=5e-4)}, *([{"method": "radau5"}] if before == "u." else [])]
+    for more in ways:
         found = equal_to_each(run | more, names, (0, 8), **scalars)
         assert found[f"{before}Kp"].shape == (9, 2)
         assert batches[:2] == [8, 1]
@@ -547,10 +564,48 @@ def test_many_runs_with_controllers_have_the_gradients_of_each(arm, loop, batche
     assert 8 not in batches[-3:]
 
 
-def test_one_of_many_runs_that_diverges_ends_all():
+BATCHES_OF_ARMS = {16: "radau5", 5: "radau9", 14: "gauss4", 23: "gauss8"}
+"""Random arms with states of drives and exogenous inputs; of the first also adaptive steps."""
+
+
+@pytest.mark.parametrize("number", BATCHES_OF_ARMS)
+def test_random_arms_have_the_same_gradients_in_batches_of_an_implicit_method(number, batches):
+    """Eleven runs: the second batch is not full. The motions, and so the numbers of steps, are very different."""
+    made, count = RandomRun(number, BATCHES_OF_ARMS[number], steps=3), 11
+    rng, scale = np.random.default_rng(number), 0.05 * np.arange(count)
+    moved = 0.3 * scale[:, None] * rng.normal(size=(count, made.model.nv))
+    made.run |= {
+        "q0": np.array([displaced(made.model.arm, made.at["q"], each) for each in moved]),
+        "qd0": made.at["qd"] * (1 + 3 * scale[:, None]),
+        "s0": made.at["s"] * (1 + scale[:, None]),
+        "p": made.model.p * (1 + 0.02 * rng.random((count, len(made.model.p)))),
+        "u": [made.input(made.values * (1 + x)) for x in scale],
+    }
+    made.run.pop("method")
+    a, b, _ = made.weights
+    scalars = {"of": lambda q, kinetic: ca.dot(a, ca.sin(q)) + kinetic, "integral": lambda t, u, qd: ca.dot(b, qd) + t * u[0]}
+    equal_to_each(made.run, list(made.direction), (0, 7, 10), **scalars)
+    assert batches[:2] == [8, 8]
+    if number == 16:
+        solver = fa.Solver(method=BATCHES_OF_ARMS[number], rtol=1e-5)
+        run = made.run | {"solver": solver, "until": 6 * made.run["until"]}
+        steps = [len(fa.gradient(alone(run, i), "q0", of="kinetic").times) for i in (0, 10)]
+        assert abs(steps[1] - steps[0]) > 0.15 * min(steps)
+        equal_to_each(run, list(made.direction), (0, 10), **scalars)
+
+
+def test_one_input_in_many_runs_is_that_of_each():
+    """Cubics of a single input, which NumPy stores by columns."""
+    values = np.random.default_rng(6).normal(size=(3, 5, 1))
+    run = {"model": CART, "until": 0.7, "u": [fa.Table(np.linspace(0.0, 0.7, 5), x, "cubic") for x in values]}
+    equal_to_each(run | {"method": "rk45"}, ["q0", "u"], (0, 1, 2), of=lambda q, qd: q[0] + qd[0])
+
+
+@pytest.mark.parametrize("method", ["rk4", "gauss4"])
+def test_one_of_many_runs_that_diverges_ends_all(method):
     run = {"model": fa.load("subudhi-morris"), "until": 2.0, "q0": [[0.0] * 6, [0.3] * 6], "samples": 2}
     with pytest.raises(fa.SimulationError, match="gradient: run 1 ends at t = "):
-        fa.gradient(run | {"solver": fa.Solver(method="rk4", step=0.1)}, "q0", of="kinetic")
+        fa.gradient(run | {"solver": fa.Solver(method=method, step=0.1)}, "q0", of="kinetic")
 
 
 # -- what has no gradient

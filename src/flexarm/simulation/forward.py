@@ -88,7 +88,8 @@ def _along(
 
     def of(x: Array, rest: float = 0.0) -> Array:
         """Return the columns of these directions, and further ones that fill the lanes."""
-        return np.pad(x[..., those], [*[(0, 0)] * (x.ndim - 1), (0, LANES - len(those))], constant_values=rest)
+        found = np.pad(x[..., those], [*[(0, 0)] * (x.ndim - 1), (0, LANES - len(those))], constant_values=rest)
+        return np.ascontiguousarray(found)  # some columns of an array may be stored by columns
 
     (rates, closes, law), size = kernels, layout.size
     others = [each for each in directions.others if each.direction in those]
