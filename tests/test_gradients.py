@@ -514,7 +514,9 @@ def test_a_batch_whose_record_is_too_long_is_computed_alone(arm, monkeypatch, ba
     stiff = fa.gradient(run | {"method": "gauss4"}, "q0", of=lambda q: ca.sumsqr(q))
     monkeypatch.setattr(adjoint, "FEWEST", 1)
     width = 6 + 6 + 2 + 2 * (6 + 6 + 2)
-    monkeypatch.setattr(adjoint, "RING", 8 * width * (len(stiff.times) // 2))  # an eighth has no room, and all of it has
+    monkeypatch.setattr(
+        adjoint, "RING", 8 * width * (len(stiff.times) // 2)
+    )  # an eighth has no room, and all of it has
     again = fa.gradient(run | {"method": "gauss4"}, "q0", of=lambda q: ca.sumsqr(q))
     np.testing.assert_allclose(again["q0"], stiff["q0"], rtol=1e-12, atol=1e-13)
     monkeypatch.setattr(adjoint, "RING", 1)
@@ -583,7 +585,10 @@ def test_random_arms_have_the_same_gradients_in_batches_of_an_implicit_method(nu
     }
     made.run.pop("method")
     a, b, _ = made.weights
-    scalars = {"of": lambda q, kinetic: ca.dot(a, ca.sin(q)) + kinetic, "integral": lambda t, u, qd: ca.dot(b, qd) + t * u[0]}
+    scalars = {
+        "of": lambda q, kinetic: ca.dot(a, ca.sin(q)) + kinetic,
+        "integral": lambda t, u, qd: ca.dot(b, qd) + t * u[0],
+    }
     equal_to_each(made.run, list(made.direction), (0, 7, 10), **scalars)
     assert batches[:2] == [8, 8]
     if number == 16:

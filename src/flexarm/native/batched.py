@@ -58,7 +58,7 @@ ARRAYS: dict[Any, tuple[Any, bool]] = {
 EXITS = ast.Return, ast.Break, ast.Continue
 
 
-class _Varying(Exception):  # noqa: N818  (it starts a translation again)
+class _Varying(Exception):
     """A variable turns out to differ between runs."""
 
 
@@ -333,7 +333,7 @@ class _Translated(_Translation):
         self.add(self.ended[-1][1])
 
     def on_Return(self, s: ast.Return) -> None:
-        if s.value is not None:
+        if s.value is not None and self.result is not None:
             kind = self.result.allocated_type
             value = self.like(kind, self.value(s.value))
             old = self.b.load(self.result, typ=kind)
@@ -425,7 +425,9 @@ class _Translated(_Translation):
         gather = self.module.intrinsic(
             f"llvm.masked.gather.v{LANES}{name}.v{LANES}p0", kind, [pointers, I32, MASK, kind]
         )
-        return self.b.call(gather, [self.b.inttoptr(address, pointers), I32(8), self.now, self.like(kind, kind.element(0))])
+        return self.b.call(
+            gather, [self.b.inttoptr(address, pointers), I32(8), self.now, self.like(kind, kind.element(0))]
+        )
 
     def stored(self, place: tuple[Any, Any], value: Any, old: Any = None) -> None:
         address, kind = place

@@ -19,8 +19,13 @@ def translated(*functions: Callable[..., Any], batch: tuple[type, ...] | None = 
     names = tuple(f.__name__ for f in functions)
 
     def build() -> Source:
+        if batch is not None:
+            from flexarm.native.batched import ir_of_batches
+            from flexarm.native.translate import in_registers
+
+            return Source(in_registers(ir_of_batches(*functions, apart=batch)))
         from flexarm.native.translate import optimized
 
-        return Source(optimized(*functions, batch=batch))
+        return Source(optimized(*functions))
 
     return code(key, names, (), build)

@@ -79,7 +79,7 @@ def aligned(x: np.ndarray) -> np.ndarray:
 def of_runs(record: Any, runs: int) -> Any:
     """Return a record for several runs, which has the numbers of a record in each of them. Arrays become flat."""
     made = {}
-    for name, kind in form_of(type(record))[0].items():
+    for name, kind in form_of(record.__class__)[0].items():
         value = getattr(record, name)
         if kind in (float, Each):
             made[name] = np.full(runs, value, dtype=float if kind is float else np.int64)
@@ -87,7 +87,7 @@ def of_runs(record: Any, runs: int) -> Any:
             made[name] = aligned(np.repeat(value, runs))
         else:
             made[name] = value
-    return type(record)(**made)
+    return record.__class__(**made)
 
 
 @final

@@ -30,17 +30,16 @@ UNROLL = "llvm.loop.unroll.full"
 ONE = "in a loop over lanes, only elements x[i] by its counter differ from round to round, and only they are assigned"
 
 
-def optimized(*functions: Callable[..., Any], batch: tuple[type, ...] | None = None) -> str:
-    """Return the LLVM IR of the functions, with variables in registers, or of functions of a batch as in `batched`.
+def optimized(*functions: Callable[..., Any]) -> str:
+    """Return the LLVM IR of the functions, with variables in registers."""
+    return in_registers(ir_of(*functions))
+
+
+def in_registers(text: str) -> str:
+    """Return LLVM IR in which variables are in registers.
 
     All passes of LLVM's second level would take ten times as long and make none of the loops faster.
     """
-    if batch is None:
-        text = ir_of(*functions)
-    else:
-        from flexarm.native.batched import ir_of_batches
-
-        text = ir_of_batches(*functions, apart=batch)
     module = llvm.parse_assembly(text)
     passes = llvm.create_new_module_pass_manager()
     passes.add_sroa_pass()

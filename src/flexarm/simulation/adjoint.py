@@ -15,7 +15,7 @@ steps, so that the memory stays small in a long run (`repeated`).
 
 import ctypes  # noqa: TID251  (calls code that this package compiled)
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
@@ -34,6 +34,7 @@ from flexarm.simulation.advance import Contact, Stretch
 from flexarm.simulation.decoupled import decoupled
 from flexarm.simulation.explicit import Explicit, filled, stepped
 from flexarm.simulation.implicit import Implicit
+from flexarm.simulation.lanes_implicit import BatchPlan
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.objective import Scalar
 from flexarm.simulation.rhs import Plan, cubic_table, rhs
@@ -54,6 +55,7 @@ from flexarm.simulation.sweep import (
     through_sample,
     with_cost,
 )
+from flexarm.simulation.tableaus import Tableau
 
 MOST_STEPS = 2**22
 """Largest number of steps of a run with a gradient, four million: 64 MB for their times."""
@@ -145,8 +147,8 @@ class Recorded:
         Times and states, (size width,), at the starts of the intervals, and those at the end of the run.
     first : list of int
         First step of each interval, and the number of steps.
-    method : Explicit or Implicit
-        The method, which records its steps.
+    method : Explicit, Implicit or Tableau
+        The method, which records its steps. A batch of runs of an implicit method has its table.
     last, values : lists
         Latest times at which inputs are evaluated in the intervals [s], and the values fed at their starts.
     samples, called : lists
@@ -164,11 +166,11 @@ class Recorded:
 
     def __init__(
         self,
-        plan: Plan,
+        plan: Plan | BatchPlan,
         rate: Code,
-        method: Explicit | Implicit,
+        method: Explicit | Implicit | Tableau,
         trail: Placed,
-        integrate: Callable[[float, Array, Array], Stretch],
+        integrate: Callable[[float, Array, Array], Stretch] | None,
         calls: SampledCalls | None,
         width: int = 1,
     ):
@@ -197,13 +199,15 @@ class Recorded:
         return not alone and (self.edges, self.last, self.samples) == (other.edges, other.last, other.samples)
 
     @classmethod
-    def together(cls, runs: "Sequence[Recorded]", plan: Plan, rate: Code, method: Explicit | Implicit) -> "Recorded":
+    def together(
+        cls, runs: "Sequence[Recorded]", plan: Plan | BatchPlan, rate: Code, method: Explicit | Tableau
+    ) -> "Recorded":
         """Return the records of `LANES` runs that fit as one, with the plan and the method of all.
 
         Every run has its own steps. In an interval, a run with fewer steps waits for the others.
         """
         first = runs[0]
-        found = cls(plan, rate, method, first.trail, first.stretch, first.calls, len(runs))
+        found = cls(plan, rate, method, first.trail, None, first.calls, len(runs))
         found.trails, found.each = [each.trail for each in runs], runs
         found.edges, found.last, found.samples = first.edges, first.last, first.samples
         found.states, found.values, found.called = (
@@ -223,6 +227,7 @@ class Recorded:
     def stretch(self, t0: float, x0: Array, times: Array) -> Stretch:
         """Integrate over an interval."""
         plan = self.plan
+        assert isinstance(plan, Plan) and self._integrate is not None
         self._start(t0, x0)
         self.last.append(plan.shared.last)
         self.values.append(np.concatenate([plan.u, plan.w]))
@@ -282,7 +287,7 @@ class Recorded:
 
     def first_of(self, run: int) -> list[int]:
         """Return the first step of each interval of one of the runs, as its sweep counts them."""
-        return self.each[run].first if isinstance(self.method, Implicit) and self.width > 1 else self.first
+        return self.each[run].first if isinstance(self.method, Tableau) else self.first
 
     @property
     def sampled(self) -> bool:
@@ -336,8 +341,10 @@ class Recorded:
             Steps before which weights of the state are added, and the weights.
         """
         rate, method = adjoint(rates, of_constants), self.method
-        stages, implicit = len(method.weights) - 1, isinstance(method, Implicit)
-        batch = implicit and self.width > 1  # then lengths are those of one run
+        batch = isinstance(method, Tableau)  # then lengths are those of one run
+        tableau = method.tableau if isinstance(method, Implicit) else method
+        weights, implicit = tableau.weights, isinstance(tableau, Tableau)
+        stages = len(weights) - 1
         runs, width = self.width, 1 if batch else self.width
         m = layout.unknowns if implicit else 0
         constants = width * len(rates.constants) * of_constants
@@ -355,13 +362,14 @@ class Recorded:
         states, fed = width * layout.states, width * layout.fed
         arguments, values = states + fed + self.plan.constants + layout.size, states + fed + constants
         numbers = np.concatenate([NOTHING, *map(np.ravel, given)])
-        transposed = {"transposed": True, "runs": runs if batch else 1}
-        newton = decoupled(method.tableau, m, 0, m, **transposed) if isinstance(method, Implicit) else 0
+        newton: Any = 0
+        if isinstance(tableau, Tableau):
+            newton = decoupled(tableau, m, 0, m, transposed=True, runs=runs if batch else 1)
         sweep = Placed(
             Sweep(
                 width=width,
                 shared=np.array([self.plan.address]),  # type: ignore[arg-type]  # an address is one word
-                steps=0 if implicit else method.record,  # type: ignore[arg-type]  # records are placed
+                steps=method.record if isinstance(method, Explicit) else 0,  # type: ignore[arg-type]  # records are placed
                 trails=np.array([each.address for each in self.trails]),  # type: ignore[arg-type]
                 stages=stages,
                 taken=self._taken,
@@ -374,8 +382,8 @@ class Recorded:
                 inputs=width * layout.inputs,
                 exogenous=width * layout.exogenous,
                 fed=fed,
-                matrix=method.weights.ravel(),
-                nodes=method.nodes,
+                matrix=weights.ravel(),
+                nodes=tableau.nodes,
                 implicit=int(implicit),
                 across=1 if batch else LANES,
                 apart=max(arguments, values) if batch else 1,
@@ -389,11 +397,11 @@ class Recorded:
                 pose=layout.pose,
                 inner=layout.inner,
                 m=m,
-                square=(method.weights @ method.weights[:-1]).ravel(),
+                square=(weights @ weights[:-1]).ravel(),
                 solution=np.zeros(stages * m),
                 r=np.zeros(stages * m),
                 own=np.zeros(stages * states),
-                newton=newton,  # type: ignore[arg-type]
+                newton=newton,
                 length=0.0,
                 stale=1,
                 least=0,

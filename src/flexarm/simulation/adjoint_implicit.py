@@ -12,7 +12,6 @@ Newton's matrix. Within a step, slopes change little, so that a few products suf
 """
 
 from flexarm.native.dense import eliminated
-from flexarm.native.kernel import LANES
 from flexarm.native.language import Floats, call, lanes
 from flexarm.simulation.decoupled import corrected, inverses
 from flexarm.simulation.explicit import filled

@@ -35,7 +35,7 @@ from flexarm.simulation.directions import (
     rates,
     through_sample,
 )
-from flexarm.simulation.explicit import filled
+from flexarm.simulation.explicit import Explicit, filled
 from flexarm.simulation.forward_implicit import implicit_step
 from flexarm.simulation.implicit import Implicit, step_of
 from flexarm.simulation.layout import Layout
@@ -100,6 +100,7 @@ def _along(
     integers = (np.ascontiguousarray(of(x, -1), dtype=np.int64) for x in (directions.places, directions.columns))
     places, columns = integers
     since, until = (np.ascontiguousarray(of(x), dtype=np.int64) for x in (directions.since, directions.until))
+    assert isinstance(recorded.method, Explicit | Implicit)  # one run
     tableau, shared = recorded.method.tableau, np.array([plan.address])
     implicit = isinstance(recorded.method, Implicit)
     stages, m = tableau.stages, layout.unknowns if implicit else 0

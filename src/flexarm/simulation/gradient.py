@@ -136,8 +136,8 @@ def gradient(
         computed(batches)
     pairs = [pair for batch in batches for pair in zip(batch.found, batch.records, strict=True)]
     pairs = [pair for _, pair in sorted(zip(order, pairs, strict=True), key=lambda each: each[0])]
-    for run, (_, record) in zip(runs, pairs, strict=True):
-        run.warn(record)
+    for start, (_, record) in zip(runs, pairs, strict=True):
+        start.warn(record)
     found = [one for one, _ in pairs]
     if each is None:
         return found[0]

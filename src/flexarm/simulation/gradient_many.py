@@ -22,7 +22,6 @@ from flexarm.simulation.adjoint import RING, Recorded, trail
 from flexarm.simulation.explicit import MOST_EVALUATIONS, Explicit
 from flexarm.simulation.feedback import integrand
 from flexarm.simulation.gradient_start import Start
-from flexarm.simulation.implicit import Implicit
 from flexarm.simulation.inputs import Table
 from flexarm.simulation.integration import MOST_AHEAD
 from flexarm.simulation.lanes import DONE, UNDER_WAY
@@ -32,6 +31,7 @@ from flexarm.simulation.lanes_sampled import Clock
 from flexarm.simulation.rhs import Plan
 from flexarm.simulation.sampled import SampledFeedback
 from flexarm.simulation.sampled_calls import SampledCalls
+from flexarm.simulation.tableaus import Tableau
 
 MANY = ("q0", "qd0", "s0", "p")
 """Arguments that may have one row for each of many runs, besides u."""
@@ -152,7 +152,7 @@ def recorded_in_lanes(runs: Sequence[Start], courses: Sequence[Course]) -> Recor
     found = []
     for i, (run, each) in enumerate(zip(runs, trails, strict=True)):
         calls = run.drive.running if isinstance(run.drive, SampledFeedback) else None
-        record = Recorded(plan, rates.vector_code, method, each, method, calls)
+        record = Recorded(plan, rates.vector_code, method, each, None, calls)
         record.shown = first.times, x[i]
         begins = np.searchsorted(each.times[: 2 * each.count : 2], corners[:-1])
         starts = each.ring[: each.count * each.width].reshape(-1, each.width)[begins, : layout.size]
@@ -188,7 +188,7 @@ def _implicit(runs: Sequence[Start], courses: Sequence[Course]) -> Recorded | No
     settings = first.rtol, first.atol
     start = np.array([run.start for run in every])
     batch = ImplicitBatch(tableau, plan, layout, start, settings, first.step, trails)
-    x, fed, firsts = [start.T[None]], np.zeros((LANES, len(corners) - 1, layout.fed)), []
+    found, fed, firsts = [start.T[None]], np.zeros((LANES, len(corners) - 1, layout.fed)), []
     fed[:, :, layout.fed - layout.exogenous :] = _acting(every)[:, None]
     states = [start]
     for k, (a, b) in enumerate(pairwise(corners.tolist())):
@@ -197,11 +197,11 @@ def _implicit(runs: Sequence[Start], courses: Sequence[Course]) -> Recorded | No
         u = np.array([course.held[k] for course in filled(courses)])
         fed[:, k, : u.shape[1]] = u
         firsts.append([each.count for each in trails])
-        if (found := batch(a, ends, u)) is None or any(each.count > each.room for each in trails):
+        if (reached := batch(a, ends, u)) is None or any(each.count > each.room for each in trails):
             return None
-        x.append(found[: len(wanted)])
-        states.append(found[-1].T)
-    x = np.moveaxis(np.concatenate(x), 2, 0)
+        found.append(reached[: len(wanted)])
+        states.append(reached[-1].T)
+    x = np.moveaxis(np.concatenate(found), 2, 0)
     shared, method = planned(runs, courses)
     rate = integrand(first.model, first.drive.quantity, layout.memory).vector_code
     records = []
@@ -277,7 +277,7 @@ def course_of(run: Start, marks: Array) -> Course:
     return restarts.course(run.drive, run.model, run.times, run.method, marks)
 
 
-def planned(runs: Sequence[Start], courses: Sequence[Course]) -> tuple[Any, Explicit | Implicit]:
+def planned(runs: Sequence[Start], courses: Sequence[Course]) -> tuple[Plan | BatchPlan, Explicit | Tableau]:
     """Return the plan of the adjoint of up to `LANES` runs that are `alike`, and their method.
 
     The numbers of all runs are side by side in the plan.
@@ -285,9 +285,7 @@ def planned(runs: Sequence[Start], courses: Sequence[Course]) -> tuple[Any, Expl
     first = runs[0]
     layout, rates = first.layout, integrand(first.model, first.drive.quantity, first.layout.memory)
     if first.method in solvers.IMPLICIT:
-        shared = _batch_plan(runs, courses, rates, layout.size)
-        atol = layout.tolerances(first.atol)
-        return shared, Implicit(solvers.IMPLICIT[first.method], shared, layout, first.rtol, atol, first.step)
+        return _batch_plan(runs, courses, rates, layout.size), solvers.IMPLICIT[first.method]
     code, (states, size) = rates.vector_code, (LANES * layout.states, LANES * layout.size)
     constants = rates.constants_of(np.array([run.model.p for run in filled(runs)])).T.ravel()
     inputs, w = LANES * (layout.inputs + layout.memory), LANES * layout.exogenous

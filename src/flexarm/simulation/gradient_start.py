@@ -248,7 +248,7 @@ def check_smooth(
     functions: bool,
     known: Kernel | None = None,
 ) -> None:
-    """Raise `Fault` for a run without a gradient. A controller with the code of a `known` one has no need of a check."""
+    """Raise `Fault` for a run without a gradient. A controller with the code of a `known` one needs no check."""
     if method == solvers.DISSIPATIVE:
         raise Fault("method", f"is {method!r}; this has no gradient yet: use another one, as 'radau5' or 'dop853'")
     if isinstance(drive, SampledFeedback) and (drive.function or drive.law.accelerates):

@@ -27,9 +27,7 @@ INTEGRATE = ctypes.CFUNCTYPE(
 CODE = Once(lambda: translated(integrate))
 
 
-def step_of(
-    tableau: Tableau, layout: Layout, shared: Array, sides: int = 1, runs: int = 1, **more: Any
-) -> Placed:
+def step_of(tableau: Tableau, layout: Layout, shared: Array, sides: int = 1, runs: int = 1, **more: Any) -> Placed:
     """Return the memory of a method's steps on a plan with this address, for states of so many numbers in each place.
 
     `more` are other fields of a `Step`.
@@ -138,16 +136,6 @@ class Implicit:
         }
         more |= {"atol": np.ascontiguousarray(atol), "recorded": int(trail is not None), "trail": trail or 0}
         self.record = step_of(tableau, layout, np.array([plan.address]), **more)
-
-    @property
-    def weights(self) -> Array:
-        """Weights of the rates of all stages in the state of each stage and of the end, (stages + 1, stages)."""
-        return np.vstack([self.tableau.a1, self.tableau.b1])
-
-    @property
-    def nodes(self) -> Array:
-        """Times of the stages within a step, (stages,)."""
-        return self.tableau.c
 
     def forget(self, h: float) -> None:
         """Restart without memory of previous steps.

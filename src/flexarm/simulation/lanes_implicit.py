@@ -4,10 +4,9 @@ Each run has its own steps, slopes and decisions. All runs of a batch advance th
 fewer steps waits for the others at the end of an interval.
 """
 
-import ctypes  # noqa: TID251  (calls code that this package compiled)
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
 import numpy as np
 
@@ -73,10 +72,24 @@ class BatchPlan:
         self._held, states = (rate, stage), layout.states
         self.tried = layout.inputs + layout.memory + own.shape[1]
         place = 1 + states + layout.inputs + layout.memory
-        codes = rate.addresses["evaluate"], stage.code, stage.data
-        numbers = 0.0, np.inf, 0, 0, 0, 0, place, states, states + len(RIDING)
-        buffer = np.zeros(1 + states + self.tried + behind)
-        self.shared = Placed(RunRecord(*codes, *numbers, buffer, most=most, bounded=states), LANES)
+        shared = RunRecord(
+            rate=rate.addresses["evaluate"],
+            stage=stage.code,
+            data=stage.data,
+            time=0.0,
+            last=np.inf,
+            stop=0,
+            evaluations=0,
+            exogenous=0,
+            given=0,
+            place=place,
+            states=states,
+            integrated=states + len(RIDING),
+            buffer=np.zeros(1 + states + self.tried + behind),
+            most=most,
+            bounded=states,
+        )
+        self.shared = Placed(shared, LANES)
         self.address = self.shared.address
         self.buffer = self.shared.buffer.reshape(-1, LANES)
         self.buffer[place : place + own.shape[1]] = own.T
@@ -117,10 +130,10 @@ class ImplicitBatch:
         trails: Sequence[Placed],
     ):
         self._layout, self._fixed, self._plan, self._trails = layout, step, plan, trails
-        more = {"tried": plan.tried, "fixed": int(step > 0), "recorded": 1}
+        more: dict[str, Any] = {"tried": plan.tried, "fixed": int(step > 0), "recorded": 1}
         more |= {"trail": np.array([each.address for each in trails], dtype=np.int64)}
-        tolerances = {"rtol": settings[0], "atol": layout.tolerances(settings[1])}
-        self._step = step_of(tableau, layout, np.array([plan.address]), runs=LANES, **more, **tolerances)
+        more |= {"rtol": settings[0], "atol": layout.tolerances(settings[1])}
+        self._step = step_of(tableau, layout, np.array([plan.address]), runs=LANES, **more)
         self._step.limit = LANES * divergence.FIRST
         self._x = self._step.y.reshape(-1, LANES)
         self._x[:] = start.T

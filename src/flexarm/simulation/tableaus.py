@@ -65,6 +65,16 @@ class Tableau:
         """Number e of rates of the previous step."""
         return len(self.b1) - len(self.c)
 
+    @property
+    def nodes(self) -> Array:
+        """Times of the stages within a step, (stages,)."""
+        return self.c
+
+    @property
+    def weights(self) -> Array:
+        """Weights of the rates of all stages in the state of each stage and of the end, (stages + 1, stages)."""
+        return np.vstack([self.a1, self.b1])
+
 
 @cache
 def gauss(s: int) -> Tableau:
