@@ -4,6 +4,7 @@
   `llvm` with `sincos` and `exponential`, `kernel` and `constants`. `code` is loaded code, `calls` calls it with arrays.
 - Derivatives: `adjoint` and `tangent`, the vector-Jacobian and the Jacobian-vector product of a kernel.
 - Checks and storage: `verification` with `precise`, `cache`, and `once` for objects that threads share.
-- Loops around programs: `language` is the part of Python that `translate` and `functions` compile. `dense` is one use.
+- Loops around programs: `language` is the part of Python that `translate` and `functions` compile, `batched` for
+  several runs at once. `dense` is one use.
 - Graphics processors: `nvptx`, `ptxas` and `cuda`.
 """

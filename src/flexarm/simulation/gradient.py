@@ -59,8 +59,8 @@ def gradient(
         Arguments of `fa.simulate` by name: `run = dict(model=..., until=..., u=..., q0=...)` is also the run of
         `fa.simulate(**run)`. The method "auto" is "dop853" here. u must be numbers, a `Piecewise`, a
         `Table`, or a controller with a law, also in `Sampled`. For N runs at once, q0, qd0, s0, p or numbers u have N
-        rows, or u is a list of N inputs or of N controllers. Explicit methods compute eight runs at once, and all
-        cores take part. The results are those of each run alone.
+        rows, or u is a list of N inputs or of N controllers. Eight runs are computed at once, and all cores take part.
+        The results are those of each run alone.
     with_respect_to : list of str
         Some of "q0", "qd0", "s0", "p", "u" and "w". The derivative with respect to "u" has the shape of the numbers in
         u: (m,), or (k, m) for the values of a `Piecewise` or a `Table`. Exogenous inputs "w" are numbers or one
