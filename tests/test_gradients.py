@@ -604,6 +604,10 @@ def test_one_input_in_many_runs_is_that_of_each():
     values = np.random.default_rng(6).normal(size=(3, 5, 1))
     run = {"model": CART, "until": 0.7, "u": [fa.Table(np.linspace(0.0, 0.7, 5), x, "cubic") for x in values]}
     equal_to_each(run | {"method": "rk45"}, ["q0", "u"], (0, 1, 2), of=lambda q, qd: q[0] + qd[0])
+    many = fa.simulate_many(fa.Model(CART), 0.7, run["u"], method="rk45", samples=3, progress=False)
+    for i, u in enumerate(run["u"]):
+        one = fa.simulate(CART, 0.7, u, method="rk45", samples=3, progress=False)
+        np.testing.assert_allclose(many.q.values[i], one.q.values, rtol=1e-12)
 
 
 @pytest.mark.parametrize("method", ["rk4", "gauss4"])

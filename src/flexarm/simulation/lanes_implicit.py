@@ -45,7 +45,7 @@ class Interval:
 
 @final
 class BatchPlan:
-    """What the steps of `LANES` runs share: the code of the rates, the inputs, and a buffer as that of a `Plan`.
+    """Data that the steps of `LANES` runs share: code of the rates, inputs, and a buffer as that of a `Plan`.
 
     Parameters
     ----------
