@@ -11,7 +11,7 @@ import pytest
 from flexarm.native.batched import ir_of_batches
 from flexarm.native.calls import LANES
 from flexarm.native.kernel import loaded
-from flexarm.native.language import Each, Floats, Placed, Shared, SharedWords, Words, aligned
+from flexarm.native.language import Each, Floats, Placed, Shared, SharedWords, Words, aligned, call
 from flexarm.native.translate import in_registers
 
 SIZE = 7
@@ -100,6 +100,27 @@ def exchanged(s: Purse, k: int) -> None:
     s.coins[i], s.coins[0] = s.coins[0], s.coins[i]
     s.coins[(i + 1) % SIZE] *= s.rates[i]
     s.marks[i] += 100 * s.places[1] + k // 2
+
+
+def asked(s: Purse, function: int, k: int) -> int:
+    """Call an address, which none stands at unless a run asks for it."""
+    call(function, s.coins)
+    return k
+
+
+def guarded(s: Purse) -> None:
+    """Conditions that no run reaches."""
+    if s.share > 5.0 and asked(s, 0, 1) == 1:
+        s.turns = 100
+    s.turns += asked(s, 0, 2) if s.share > 5.0 else 1
+    if s.share < 5.0 or asked(s, 0, 1) == 1:
+        s.turns += 10
+
+
+def test_code_is_not_called_for_no_run() -> None:
+    made, _ = together([numbers(lane, np.random.default_rng(lane)) for lane in range(LANES)])
+    called(guarded, made, Diary)
+    np.testing.assert_array_equal(made.turns, np.arange(LANES) + 11)
 
 
 def noted(diary: Diary, x: Floats, count: int) -> int:

@@ -530,8 +530,8 @@ class _Translated(_Translation):
                 found = phi
             else:
                 before = self.now
-                self.on(self.b.and_(before, found if both else self.b.not_(found)))
-                other = self.like(MASK, self.condition(more))
+                left = self.b.and_(before, found if both else self.b.not_(found))
+                other = self.like(MASK, self.under(left, lambda more=more: self.condition(more)))  # type: ignore[misc]
                 self.on(before)
                 found = self.b.and_(found, other) if both else self.b.or_(found, other)
         return found
@@ -556,14 +556,27 @@ class _Translated(_Translation):
                 phi.add_incoming(value, block)
             return phi
         before = self.now
-        self.on(self.b.and_(before, test))
-        x = self.value(e.body)
-        self.on(self.b.and_(before, self.b.not_(test)))
-        y = self.value(e.orelse)
+        x = self.under(self.b.and_(before, test), lambda: self.value(e.body))
+        y = self.under(self.b.and_(before, self.b.not_(test)), lambda: self.value(e.orelse))
         self.on(before)
         kind = self.common(x.type, y.type)
         kind = VECTORS.get(kind, kind)
         return self.b.select(test, self.like(kind, x), self.like(kind, y))
+
+    def under(self, mask: Any, expression: Callable[[], Any]) -> Any:
+        """Evaluate an expression for some of the runs, unless there are none: it may call code at an address."""
+        some, after, start = self.block(), self.block(), self.b.block
+        self.on(mask)
+        self.b.cbranch(self.any(mask), some, after)
+        self.b.position_at_end(some)
+        value = expression()
+        end = self.b.block
+        self.b.branch(after)
+        self.b.position_at_end(after)
+        phi = self.b.phi(value.type)
+        phi.add_incoming(value.type(ir.Undefined), start)
+        phi.add_incoming(value, end)
+        return phi
 
     def common(self, x: Any, y: Any) -> Any:
         """Return the type that numbers of two types have together."""

@@ -109,8 +109,9 @@ def together(runs: Sequence[Start]) -> Table | None:
 def recorded_in_lanes(runs: Sequence[Start], courses: Sequence[Course]) -> Recorded | None:
     """Integrate up to `LANES` runs that are `alike` in one SIMD batch, and return their records as one.
 
-    Each run has the steps that it has alone. The result is None if a run needs its own code: at sharp contacts, if its
-    breakpoints differ, if it fails, or if its record would be too long.
+    Each run has the steps that it has alone. The result is None if a run needs its own code: at sharp contacts, and at
+    any with adaptive steps of an implicit method, if its breakpoints differ, if it fails, or if its record would be too
+    long.
     """
     first = runs[0]
     model, layout, drive = first.model, first.layout, first.drive
@@ -120,7 +121,8 @@ def recorded_in_lanes(runs: Sequence[Start], courses: Sequence[Course]) -> Recor
     if not all(np.array_equal(course.corners, corners) for course in courses):
         return None
     if first.method in solvers.IMPLICIT:
-        return _implicit(runs, courses)
+        brief = model.arm.touches and not first.step  # contacts in a step, which batches do not look for
+        return None if brief else _implicit(runs, courses)
     rates, tableau = integrand(model, drive.quantity, layout.memory), solvers.EXPLICIT[first.method]
     trails = [trail(layout.size, tableau.stages, again=False, runs=LANES) for _ in runs]
     longest = np.array([run.step or run.longest() for run in runs])

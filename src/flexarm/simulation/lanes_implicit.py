@@ -86,6 +86,8 @@ class BatchPlan:
             states=states,
             integrated=states + len(RIDING),
             buffer=np.zeros(1 + states + self.tried + behind),
+            marks=np.zeros(0),
+            gaps=np.zeros(0),
             most=most,
             bounded=states,
         )
