@@ -11,8 +11,8 @@ In memory, each number of an array is `LANES` consecutive numbers, one per run. 
 - A field `float` or `Each` of a record is the address of one number per run.
 - A record of a class `apart` belongs to one run. A field with such a record is the address of `LANES` addresses.
 
-Kernels that are called by `call` process `LANES` states, including those of runs that wait. Where a loop counter has
-no decimal places and all runs agree on its bounds, it is a single integer.
+Kernels that are called by `call` process `LANES` states, including those of runs that wait. The counter of a loop, and
+other integers that are the same in all runs, are single integers.
 """
 
 import ast
