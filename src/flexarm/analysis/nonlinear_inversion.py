@@ -2,8 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,6 +10,7 @@ from numpy.typing import ArrayLike
 from flexarm.analysis.balance import computing
 from flexarm.analysis.equilibrium import equilibrium
 from flexarm.analysis.inversion import CONSTANTS, LONGEST, SEEN, Inversion
+from flexarm.analysis.servo_constraints import ServoConstraints, null_spaces
 from flexarm.arrays import Array
 from flexarm.checks import NOT_NEGATIVE, POSITIVE, checked_array, checked_instance, checked_number, counted, refused
 from flexarm.description.joints import refuse_balls
@@ -18,24 +18,35 @@ from flexarm.errors import DescriptionError, FlexarmError, NotReached
 from flexarm.model import Model
 from flexarm.model.outputs import Sensor
 
-ITERATIONS = 30
+ITERATIONS = 15
 """Largest number of Newton's steps."""
-HALVINGS = 4
-"""Number of times that a step of Newton's method is halved if it does not reduce the residual."""
+HALVINGS = 6
+"""Number of times that a step of Newton's method is halved if the next step would not be shorter."""
 SMALLEST = 1 / 16
 """Smallest part of the motion by which it is increased."""
 LEAST = 1e-3
 """Share of the coordinates' size that counts as a motion where the arm does not move."""
 MOST_NODES = 20_000
 """Largest number of times at which the motion is computed."""
-RATE = 3.0
-"""Rate at which a deviation of the output from its motion decays in the iteration, in units of the slowest zero."""
 AXIS = 1e-6
 """Share of a zero's size. A zero nearer to the imaginary axis has no bounded inverse."""
-DEGREE = 1e-9
-"""Reciprocal condition number of the outputs' accelerations by the inputs, below which they are not independent."""
-AT_REST = 1e-2
-"""Share of the motion that the first and the last step of the output may have."""
+ORIGIN = 1e-4
+"""Size, in units of one over the motion's duration, below which a zero counts as 0."""
+EXACT = 1e-11
+"""Share of an output's size up to which a spline may miss its samples, which are rounded."""
+ROUGH = 0.1
+"""Largest change of an output's highest derivative if every second sample is left out, relative to its size."""
+UNITS = 20.0
+"""Duration of the motion in units of time of the equations, so that derivatives of all orders have similar sizes."""
+COARSE = 3e-5
+"""Largest difference between an input and a cubic spline through its samples without a warning, in units of its range,
+as an average over the motion. Outputs of a run under the spline then have a similar error."""
+TINY = 1e-6
+"""Range of an input that counts as none [N m, N or V]."""
+CORRECTIONS = 2
+"""Number of times that the quasi-static motion is corrected by its own inertial forces."""
+WITHIN = 1e-6
+"""Largest error of a step, as a share of the motion. A smooth motion in short steps has errors near 1e-10."""
 
 
 @computing("nonlinear_inversion")
@@ -51,12 +62,16 @@ def nonlinear_inversion(
 ) -> Inversion:
     """Return the bounded inputs and the motion of an arm under which its outputs are y, without linearization.
 
-    The inputs follow from the outputs' accelerations, J M^-1 (B u - c) + dJ/dt qd = d2y/dt2. The remaining motion, the
-    zero dynamics, is a boundary value problem: before the motion the arm leaves the rest position along the unstable
-    directions of its zeros, and after the motion it returns to rest along the stable ones (S. Devasia, D. Chen and B.
-    Paden, IEEE Transactions on Automatic Control 41 (1996) 930-942; R. Seifried, Dynamics of Underactuated Multibody
-    Systems, 2014, section 4.3). Newton's method solves the problem for all times at once, with cubic polynomials that
-    satisfy the equations at both ends and the middle of each step (order 4), from a quasi-static motion.
+    The equations of motion and the constraints y(q) = y are differentiated as often as the inputs need it: twice for a
+    motor that moves the outputs directly, four times for one with an elastic joint between, three times if the joint's
+    spring has a damper, and also mixed. The remaining motion, the zero dynamics, is a boundary value problem: before
+    the motion the arm leaves the rest position along the unstable directions of its zeros, and after the motion it
+    returns to rest along the stable ones (S. Devasia, D. Chen and B. Paden, IEEE Transactions on Automatic Control 41
+    (1996) 930-942; R. Seifried, Dynamics of Underactuated Multibody Systems, 2014, section 4.3). Newton's method
+    solves the problem for all times at once, from a quasi-static motion. Cubic polynomials satisfy the differential
+    equations at both ends and the middle of each step (order 4), and the constraints and their derivatives are exact at
+    the ends (projected collocation: U. M. Ascher and L. R. Petzold, SIAM Journal on Numerical Analysis 28 (1991)
+    1097-1120).
 
     Parameters
     ----------
@@ -66,7 +81,8 @@ def nonlinear_inversion(
     times : (N,)
         Equally spaced, from 0 [s].
     y : (N,) or (N, m)
-        Readings at these times, from rest to rest. They need two continuous derivatives.
+        Readings at these times, from rest to rest. They need as many continuous derivatives as given above, all zero at
+        both ends. `scipy.special.betainc(k + 1, k + 1, t / T)` goes from 0 to 1 with k of them.
     q0 : (nq,) or (m,)
         Configuration at rest near the beginning, or joint coordinates alone.
     before, after : float, optional
@@ -82,11 +98,11 @@ def nonlinear_inversion(
     Raises
     ------
     DescriptionError
-        If an argument does not fit, if the inputs do not accelerate the outputs independently (an elastic joint between
-        them), if a zero is on the imaginary axis, or if the arm has closures, ball joints, a free base or drives with
-        states.
+        If an argument does not fit, if y is not smooth enough, if the inputs do not determine the outputs, if a zero is
+        on the imaginary axis, or if the arm has closures, ball joints, a free base or drives with states.
     FlexarmError
-        If there is no rest position or no bounded motion nearby: take a slower or smaller motion.
+        If there is no rest position or no bounded motion nearby: take a slower or smaller motion. Also if the motion
+        changes within a step, as at an end stop: take more samples.
     """
     where = "nonlinear_inversion"
     with refused(where):
@@ -108,22 +124,25 @@ def nonlinear_inversion(
     step = np.diff(t)
     if len(t) < 6 or not np.allclose(step, step[0], rtol=1e-6) or step[0] <= 0.0:
         raise DescriptionError(f"{where}: times must be at least 6 and increase in equal steps")
-    size = np.ptp(wanted, axis=0).max(initial=0.0) or 1.0
-    if max(np.abs(wanted[1] - wanted[0]).max(), np.abs(wanted[-1] - wanted[-2]).max()) > AT_REST * size:
-        raise DescriptionError(f"{where}: y must begin and end at rest; extend it")
 
-    h = float(step[0])
-    inner = _Inner.of(where, model, sensors)
-    path = _path(where, inner, equilibrium(model, q0, held="joints")[0], wanted)
-    s = inner.zeros(path[0], wanted[0])
-    _check_zeros(where, s)
-    rate = RATE * float(np.abs(s.real).min(initial=1.0 / (t[-1] - t[0])))
-    inner = inner.with_rate(rate)
+    h, duration = float(step[0]), float(t[-1] - t[0])
+    servo = ServoConstraints.of(where, model, sensors, duration / UNITS)
+    splines = [_spline(where, *each) for each in zip(names, [t] * m, wanted.T, servo.orders, strict=True)]
+    path = _path(where, servo, np.concatenate(equilibrium(model, q0, held="joints")), wanted)
+    regular = servo.regular(servo.state(path[None, [0, -1]]), _resting(servo, wanted[[0, -1]]))
+    if not regular.all():
+        at = _listed(wanted[0] if not regular[0] else wanted[-1])
+        raise DescriptionError(
+            f"{where}: arm {model.arm.name!r}: the inputs do not act on the outputs independently where these are "
+            f'{at}; choose other sensors or another place, or take rotor = "relative"'
+        )
+    s = np.linalg.eigvals(servo.zero_dynamics(servo.state(path[None, :1]), _resting(servo, wanted[:1]))[1]) / servo.unit
+    s = np.array(sorted(s, key=lambda z: (abs(z), z.imag)), dtype=complex)
+    _check_zeros(where, s, ORIGIN / duration)
     right = s.real > 0.0
     rates = [np.abs(s[side].real).min(initial=np.inf) for side in (right, ~right)]
-    longest = LONGEST * (t[-1] - t[0])
     asked = [
-        min(CONSTANTS / each, longest) if given is None else given
+        min(CONSTANTS / each, LONGEST * duration) if given is None else given
         for each, given in zip(rates, (before, after), strict=True)
     ]
     first, last = (int(np.ceil(each / h)) for each in asked)
@@ -136,21 +155,31 @@ def nonlinear_inversion(
 
     def started(share: float) -> tuple[Array, Array, Array]:
         """Return command, quasi-static motion and rest positions of a share of the motion."""
-        part = wanted[0] + share * (wanted - wanted[0])
-        along = _path(where, inner, path[0], part)
-        x = np.concatenate([np.tile(along[0], (first, 1)), along, np.tile(along[-1], (last, 1))])
-        return _command(t, part, time), np.hstack([x, np.gradient(x, h, axis=0)]), along[[0, -1]]
+        command = _command(servo, splines, t, time, share)
+        along = _path(where, servo, path[0], command[::2, :m][first : first + len(t)])
+        v = np.concatenate([np.tile(along[0], (first, 1)), along, np.tile(along[-1], (last, 1))])
+        return command, _slow(servo, v, h / servo.unit, command[::2, :m]), servo.state(along[None, [0, -1]])
 
-    x, command = _continued(where, inner, started, h, tolerance)
-    u, seen = inner.inputs(x, command[::2])
-    rest = np.concatenate([path[0], np.zeros(model.nv)])[None]
-    begun = np.abs(u - inner.inputs(rest, inner.resting(wanted[0]))[0]).max(axis=1)
+    x, command = _continued(where, servo, started, h / servo.unit, tolerance)
+    steps = _Steps(servo, x, command, h / servo.unit)
+    off = np.abs(steps.defect[:, np.hstack([servo.q, servo.qd])]).max(axis=1)
+    moved = _floor(servo, x) + max(float(np.ptp(x[:, each], axis=0).max()) for each in (servo.q, servo.qd))
+    if off.max() > WITHIN * moved:
+        raise FlexarmError(
+            f"{where}: the motion changes within a step near t = {time[int(np.argmax(off))] - t[0]:.4g} s; take more "
+            "samples or a slower motion; contacts, end stops and backlash with elastic joints have no such inputs"
+        )
+    u = np.hstack([x, steps.a])[:, servo.u]
+    between = np.hstack([steps.middle, steps.a_middle])[:, servo.u]
+    _check_samples(where, time - t[0], duration, u, between)
+    begun = np.abs(u - path[0, model.nv :]).max(axis=1)
     lead = max(0.0, float(t[0] - time[int(np.argmax(begun > SEEN * begun.max(initial=0.0)))]))
     sides = zip(rates, (first, last), strict=True)
     cut = tuple(0.0 if each == np.inf else float(np.exp(-each * count * h)) for each, count in sides)
-    inverse = Inversion(time - t[0], u, x, seen, s, lead, (cut[0], cut[1]))
+    motion = np.hstack([x[:, servo.q], x[:, servo.qd] / servo.unit])
+    inverse = Inversion(time - t[0], u, motion, servo.outputs(x), s, lead, (cut[0], cut[1]))
     if inverse.missing and before is None and after is None:
-        warnings.warn(f"{where}: {inverse.missing.removeprefix('; ')}", NotReached, stacklevel=2)
+        warnings.warn(f"{where}: {inverse.missing.removeprefix('; ')}", NotReached, stacklevel=3)
     return inverse
 
 
@@ -165,8 +194,8 @@ def _check_arm(where: str, model: Model) -> None:
             raise DescriptionError(f"{where}: arm {model.arm.name!r} has {what}, which is not supported")
 
 
-def _check_zeros(where: str, s: Array) -> None:
-    lone = s[np.abs(s.real) <= AXIS * np.abs(s)]
+def _check_zeros(where: str, s: Array, least: float) -> None:
+    lone = s[(np.abs(s.real) <= AXIS * np.abs(s)) | (np.abs(s) < least)]
     if len(lone):
         at = ", ".join(f"{abs(z.imag):.4g}" for z in lone if z.imag >= 0.0)
         raise DescriptionError(
@@ -174,136 +203,131 @@ def _check_zeros(where: str, s: Array) -> None:
         )
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class _Inner:
-    """The arm under the input that accelerates its outputs as commanded: dx/dt = F(x, r), r = (y, dy/dt, d2y/dt2).
+def _check_samples(where: str, time: Array, duration: float, u: Array, between: Array) -> None:
+    """Warn if inputs in the middle of the steps, (k - 1, m), are not on a cubic spline through inputs at the times."""
+    from scipy.interpolate import CubicSpline
 
-    A deviation e of the outputs decays as (d/dt + rate)^2 e = 0, so that x is not restricted to motions with these
-    outputs.
-    """
-
-    build: Callable[[float], tuple[Any, Any, Any]]
-    functions: tuple[Any, Any, Any]
-    n: int
-    m: int
-
-    @classmethod
-    def of(cls, where: str, model: Model, sensors: Sequence[Sensor]) -> "_Inner":
-        import casadi as ca
-
-        n, m = model.nv, len(model.inputs)
-        forward, output = model.fixed("forward_dynamics"), model.with_numbers(model.output_function(sensors))
-        q, qd, u, r = (ca.SX.sym(name, count) for name, count in (("q", n), ("qd", n), ("u", m), ("r", 3 * m)))
-        still = ca.SX.zeros(n)
-        y = output(q, qd, still)
-        if ca.depends_on(ca.vertcat(y, output(q, still, qd)), qd):
-            raise DescriptionError(f"{where}: the sensors must measure positions, not rates or accelerations")
-        acceleration = forward(q, qd, u)
-        J = ca.jacobian(y, q)
-        yd = J @ qd
-        free = ca.substitute(acceleration, u, ca.SX.zeros(m))
-        by_u = ca.jacobian(acceleration, u)
-        gain = J @ by_u
-        _check_degree(where, model, ca.Function("gain", [q], [ca.substitute(gain, u, ca.SX.zeros(m))]))
-
-        def build(rate: float) -> tuple[Any, Any, Any]:
-            v = r[2 * m :] + 2.0 * rate * (r[m : 2 * m] - yd) + rate**2 * (r[:m] - y)
-            force = ca.solve(gain, v - J @ free - ca.jacobian(yd, q) @ qd)
-            rates = ca.vertcat(qd, free + by_u @ force)
-            x = ca.vertcat(q, qd)
-            F = ca.Function("rates", [x, r], [rates])
-            return (
-                F,
-                ca.Function("slopes", [x, r], [ca.densify(ca.jacobian(rates, x))]),
-                ca.Function("seen", [x, r], [force, y]),
-            )
-
-        return cls(build, build(1.0), n, m)
-
-    def with_rate(self, rate: float) -> "_Inner":
-        """Return the same with another decay of the outputs' deviations."""
-        return _Inner(self.build, self.build(rate), self.n, self.m)
-
-    def rates(self, x: Array, r: Array) -> Array:
-        """Return F at states (k, 2n) and commands (k, 3m)."""
-        return np.array(self.functions[0].map(len(x))(x.T, r.T)).T
-
-    def slopes(self, x: Array, r: Array) -> Array:
-        """Return dF/dx (k, 2n, 2n)."""
-        found = np.array(self.functions[1].map(len(x))(x.T, r.T))
-        return found.reshape(2 * self.n, len(x), 2 * self.n).transpose(1, 0, 2)
-
-    def inputs(self, x: Array, r: Array) -> tuple[Array, Array]:
-        """Return the inputs (k, m) and the outputs (k, m)."""
-        u, y = self.functions[2].map(len(x))(x.T, r.T)
-        return np.array(u).T, np.array(y).T
-
-    def resting(self, y: Array) -> Array:
-        """Return the command to stay at outputs (m,)."""
-        return np.concatenate([y, np.zeros(2 * self.m)])[None]
-
-    def zeros(self, q: Array, y: Array) -> Array:
-        """Return the zeros at a rest position: eigenvalues except those of the outputs' deviations."""
-        x = np.concatenate([q, np.zeros(self.n)])[None]
-        s = np.linalg.eigvals(self.slopes(x, self.resting(y))[0])
-        rate, left = 1.0, list(s)
-        for _ in range(2 * self.m):
-            left.pop(int(np.argmin(np.abs(np.array(left) + rate))))
-        return np.array(sorted(left, key=lambda z: (abs(z), z.imag)), dtype=complex)
-
-
-def _check_degree(where: str, model: Model, gain: Any) -> None:
-    value = np.array(gain(np.array(model.arm.rest) + 0.1))
-    if not np.isfinite(value).all() or not np.linalg.cond(value) < 1.0 / DEGREE:
-        raise DescriptionError(
-            f"{where}: arm {model.arm.name!r}: the inputs do not accelerate the outputs directly and independently; "
-            "make elastic joints between them rigid, or choose other sensors"
+    middle = (time[1:] + time[:-1]) / 2.0
+    off = (np.abs(CubicSpline(time, u)(middle) - between) / (np.ptp(u, axis=0) + TINY)).max(axis=1)
+    if np.mean(off) * np.ptp(time) > COARSE * duration:
+        i = int(np.argmax(off))
+        warnings.warn(
+            f"{where}: an input changes fast near t = {middle[i]:.4g} s: between two samples it differs by "
+            f"{100 * off[i]:.2g} % of its range from a cubic spline through them; take more samples",
+            NotReached,
+            stacklevel=4,
         )
 
 
-def _path(where: str, inner: _Inner, q: Array, y: Array) -> Array:
-    """Return the rest positions (N, n) with outputs (N, m), each from the one before."""
-    n, found = inner.n, []
-    for wanted in y:
-        r = inner.resting(wanted)
-        for _ in range(ITERATIONS):
-            x = np.concatenate([q, np.zeros(n)])[None]
-            step = -np.linalg.lstsq(inner.slopes(x, r)[0, n:, :n], inner.rates(x, r)[0, n:])[0]
-            q = q + step
-            if not np.isfinite(q).all() or np.abs(step).max() < 1e-11 * (1.0 + np.abs(q).max()):
-                break
-        x = np.concatenate([q, np.zeros(n)])[None]
-        if not np.isfinite(q).all() or np.abs(inner.inputs(x, r)[1] - wanted).max() > 1e-6 * (
-            1.0 + np.abs(wanted).max()
-        ):
-            at = ", ".join(f"{each:.4g}" for each in wanted)
-            raise FlexarmError(f"{where}: the arm has no rest position near q0 with the outputs {at}; check y and q0")
-        found.append(q)
-    return np.array(found)
+def _listed(y: Array) -> str:
+    return ", ".join(f"{each:.4g}" for each in y)
 
 
-def _command(t: Array, y: Array, time: Array) -> Array:
-    """Return (y, dy/dt, d2y/dt2) at the times and between them, (2k - 1, 3m), by a spline of degree 5."""
+def _spline(where: str, name: str, t: Array, y: Array, order: int) -> Any:
+    """Return a spline through samples, with the derivatives up to the order continuous, and zero at both ends.
+
+    It has as few pieces as the samples allow, since each derivative multiplies their rounding errors by one over the
+    length of a piece. Raises `DescriptionError` if the highest derivative depends on the number of samples.
+    """
     from scipy.interpolate import make_interp_spline
 
-    ends = [(order, np.zeros(y.shape[1])) for order in (1, 2)]
-    spline = make_interp_spline(t, y, k=5, bc_type=(ends, ends))
+    count, ends = len(t) - 1, [(each, 0.0) for each in range(1, order + 1)]
+
+    def through(pieces: int) -> Any:
+        some = np.round(np.linspace(0, count, pieces + 1)).astype(int)
+        return make_interp_spline(t[some], y[some], k=2 * order + 1, bc_type=(ends, ends))
+
+    pieces, best, least = 1, None, EXACT * np.abs(y).max()
+    while pieces < count:
+        spline = through(pieces)
+        missed = np.abs(spline(t) - y).max()
+        if best is not None and missed > least / 4.0:  # the rest is rounding
+            return best
+        if missed <= least:
+            best, least = spline, missed
+        pieces *= 2
+    if best is not None:
+        return best
+    spline, fine = through(count), np.linspace(t[0], t[-1], 2 * count + 1)
+    off = np.abs(spline(fine, order) - through(count // 2)(fine, order))
+    if not off.max() <= ROUGH * np.abs(spline(fine, order)).max():
+        at = fine[int(np.argmax(off))] - t[0]
+        raise DescriptionError(
+            f"{where}: the inputs act on derivative {order} of {name}, which is not smooth near t = {at:.4g} s; y must "
+            f"begin and end at rest, with {order} continuous derivatives and enough unrounded samples, such as "
+            f"scipy.special.betainc({order + 1}, {order + 1}, t / T) from 0 to 1"
+        )
+    return spline
+
+
+def _command(servo: ServoConstraints, splines: list[Any], t: Array, time: Array, share: float) -> Array:
+    """Return r, y and its derivatives in units of time, at the times and between them: (2k - 1, orders m)."""
     fine = np.linspace(time[0], time[-1], 2 * len(time) - 1)
     inside = np.clip(fine, t[0], t[-1])
     moving = ((fine > t[0]) & (fine < t[-1]))[:, None]
-    return np.hstack([spline(inside), moving * spline(inside, 1), moving * spline(inside, 2)])
+    start = np.array([spline(t[0]) for spline in splines])
+
+    def derivative(k: int) -> Array:
+        values = [
+            spline(inside, k) if k <= most else 0.0 * inside for spline, most in zip(splines, servo.orders, strict=True)
+        ]
+        return share * servo.unit**k * np.stack(values, axis=1)
+
+    y = start + derivative(0) - share * start
+    return np.hstack([y, *(moving * derivative(k) for k in range(1, max(servo.orders) + 1))])
+
+
+def _resting(servo: ServoConstraints, y: Array) -> Array:
+    """Return the commands (k, orders m) to stay at outputs (k, m)."""
+    return np.hstack([y, np.zeros((len(y), max(servo.orders) * y.shape[1]))])
+
+
+def _path(where: str, servo: ServoConstraints, v: Array, y: Array) -> Array:
+    """Return the rest positions and inputs (N, n + m) with outputs (N, m), each from the one before."""
+    none, found = np.zeros((1, len(v))), []
+    for wanted in y:
+        for _ in range(ITERATIONS):
+            e, slope = servo.balance(v[None], none, none, wanted[None])
+            step = -np.linalg.lstsq(slope[0], e[0])[0]
+            v = v + step
+            if not np.isfinite(v).all() or np.abs(step[: servo.n]).max() < 1e-11 * (1.0 + np.abs(v[: servo.n]).max()):
+                break
+        off = servo.balance(v[None], none, none, wanted[None])[0][0, servo.n :]
+        if not np.isfinite(v).all() or np.abs(off).max() > 1e-6 * (1.0 + np.abs(wanted).max()):
+            raise FlexarmError(
+                f"{where}: the arm has no rest position near q0 with the outputs {_listed(wanted)}; check y and q0"
+            )
+        found.append(v)
+    return np.array(found)
+
+
+def _slow(servo: ServoConstraints, v: Array, h: float, y: Array) -> Array:
+    """Return x (k, size) of a motion (k, n + m) through rest positions, corrected by its own inertial forces."""
+    for _ in range(CORRECTIONS):
+        rate = np.gradient(v, h, axis=0)
+        acceleration = np.gradient(rate, h, axis=0)
+        for _ in range(3):
+            e, slope = servo.balance(v, rate, acceleration, y)
+            v = v - np.linalg.solve(slope, e[..., None])[..., 0]
+    derivatives = [v]
+    for _ in range(int(servo.below[0].max())):
+        derivatives.append(np.gradient(derivatives[-1], h, axis=0))
+    return servo.state(np.array(derivatives))
 
 
 def _continued(
-    where: str, inner: _Inner, started: Callable[[float], tuple[Array, Array, Array]], h: float, tolerance: float
+    where: str,
+    servo: ServoConstraints,
+    started: Callable[[float], tuple[Array, Array, Array]],
+    h: float,
+    tolerance: float,
 ) -> tuple[Array, Array]:
-    """Return the motion (k, 2n) and its command, by way of smaller motions if Newton's method fails for the whole."""
+    """Return x (k, size) and its command, by way of smaller motions if Newton's method fails for the whole."""
     done, step, off = 0.0, 1.0, 0.0
     while step >= SMALLEST:
         share = min(1.0, done + step)
         command, slow, ends = started(share)
-        x = _solved(where, inner, slow + (share / done * off if done else 0.0), command, h, ends, tolerance)
+        x = _solved(where, servo, slow + (share / done * off if done else 0.0), command, h, ends, tolerance)
         if x is None:
             step /= 2.0
         elif share == 1.0:
@@ -315,65 +339,86 @@ def _continued(
     )
 
 
-def _solved(where: str, inner: _Inner, x: Array, r: Array, h: float, ends: Array, tolerance: float) -> Array | None:
-    """Return the motion (k, 2n) between the manifolds of both rest positions, or None.
+class _Steps:
+    """Errors of Simpson's rule for a motion x (k, size) under a command, with cubic polynomials between the times."""
 
-    Newton's method is applied to Simpson's rule.
+    def __init__(self, servo: ServoConstraints, x: Array, r: Array, h: float):
+        self.a, self.S = servo.highest(x, r[::2])
+        F = servo.rates(x, self.a)
+        self.middle = (x[1:] + x[:-1]) / 2.0 + h / 8.0 * (F[:-1] - F[1:])
+        self.a_middle, self.S_middle = servo.highest(self.middle, r[1::2])
+        self.defect = x[1:] - x[:-1] - h / 6.0 * (F[:-1] + 4.0 * servo.rates(self.middle, self.a_middle) + F[1:])
+
+
+def _solved(
+    where: str, servo: ServoConstraints, x: Array, r: Array, h: float, ends: Array, tolerance: float
+) -> Array | None:
+    """Return the motion (k, size) between the manifolds of both rest positions, or None.
+
+    Newton's method is applied to the conditions at all times, and to Simpson's rule in the directions that they leave.
     """
     from scipy.sparse import csc_matrix
     from scipy.sparse.linalg import splu
 
     k, d = x.shape
-    rest = [np.concatenate([q, np.zeros(inner.n)]) for q in ends]
-    stable = _directions(inner, rest[0], r[:1], True)
-    unstable = _directions(inner, rest[1], r[-1:], False)
-    if len(stable) + len(unstable) != d:
+    stable, unstable = _directions(servo, ends[:1], r[:1], True), _directions(servo, ends[1:], r[-1:], False)
+    if len(stable) + len(unstable) != d - servo.conditions:
         raise FlexarmError(f"{where}: the number of unstable zeros differs at both ends; take a smaller motion")
-    one = np.eye(d)
-    rows, columns = _places(k, d, len(stable), len(unstable))
+    one, rows, columns = np.eye(d), *_places(k, d, len(stable) + servo.conditions, len(unstable))
 
-    def evaluated(x: Array) -> tuple[Array, Array, Array]:
-        """Return F at the times, the states in the middle of the steps, and the residual."""
-        F = inner.rates(x, r[::2])
-        middle = (x[1:] + x[:-1]) / 2.0 + h / 8.0 * (F[:-1] - F[1:])
-        defect = x[1:] - x[:-1] - h / 6.0 * (F[:-1] + 4.0 * inner.rates(middle, r[1::2]) + F[1:])
-        return F, middle, np.concatenate([stable @ (x[0] - rest[0]), defect.ravel(), unstable @ (x[-1] - rest[1])])
+    def residual(x: Array, N: Array) -> tuple[_Steps, Array]:
+        steps, C = _Steps(servo, x, r, h), servo.conditions_on(x, r[::2])[0]
+        inside = np.hstack([(N @ steps.defect[..., None])[..., 0], C[1:]])
+        return steps, np.concatenate([stable @ (x[0] - ends[0]), C[0], inside.ravel(), unstable @ (x[-1] - ends[1])])
 
-    _, middle, residual = evaluated(x)
     for _ in range(ITERATIONS):
-        A, Am = inner.slopes(x, r[::2]), inner.slopes(middle, r[1::2])
+        C = servo.conditions_on(x, r[::2])[1]
+        if not np.isfinite(C).all():
+            return None
+        N = null_spaces(C[:-1]).transpose(0, 2, 1)
+        steps, off = residual(x, N)
+        A = servo.slopes(x, steps.a, steps.S, r[::2])
+        Am = servo.slopes(steps.middle, steps.a_middle, steps.S_middle, r[1::2])
         left = -one - h / 6.0 * (A[:-1] + 4.0 * Am @ (one / 2.0 + h / 8.0 * A[:-1]))
         right = one - h / 6.0 * (A[1:] + 4.0 * Am @ (one / 2.0 - h / 8.0 * A[1:]))
-        values = np.concatenate([stable.ravel(), np.concatenate([left, right], axis=2).ravel(), unstable.ravel()])
+        inside = np.block([[N @ left, N @ right], [np.zeros_like(C[1:]), C[1:]]])
+        values = np.concatenate([each.ravel() for each in (stable, C[0], inside, unstable)])
         if not np.isfinite(values).all():
             return None
         try:
-            step = splu(csc_matrix((values, (rows, columns)), shape=(k * d, k * d))).solve(-residual).reshape(k, d)
+            solve = splu(csc_matrix((values, (rows, columns)), shape=(k * d, k * d))).solve
         except RuntimeError:  # the matrix is singular
             return None
-        size, length = np.linalg.norm(residual), 1.0
+        step, length = solve(-off).reshape(k, d), 1.0
         for _ in range(HALVINGS):
-            _, middle, residual = evaluated(x + length * step)
-            if np.linalg.norm(residual) < size or length * np.abs(step).max() < tolerance:
+            next_step = np.linalg.norm(solve(residual(x + length * step, N)[1]))
+            if next_step < (1.0 - length / 4.0) * np.linalg.norm(step) or np.abs(step).max() < tolerance:
                 break
             length /= 2.0
         else:
             return None
         x = x + length * step
-        parts = zip(np.hsplit(step, 2), np.hsplit(x, 2), strict=True)
-        floor = LEAST * (1.0 + np.abs(x[:, : d // 2]).max())
+        parts = [(step[:, each], x[:, each]) for each in (servo.q, servo.qd)]
+        floor = _floor(servo, x)
         if length == 1.0 and all(np.abs(part).max() <= tolerance * (np.ptp(whole) + floor) for part, whole in parts):
             return x
     return None
 
 
-def _directions(inner: _Inner, x: Array, r: Array, stable: bool) -> Array:
-    """Return the rows W (k, 2n) for which W (x - rest) = 0 leaves only unstable motions, or only stable ones."""
+def _floor(servo: ServoConstraints, x: Array) -> float:
+    """Return the size of a motion that counts as none."""
+    return float(LEAST * (1.0 + np.abs(x[:, servo.q]).max()))
+
+
+def _directions(servo: ServoConstraints, x: Array, r: Array, stable: bool) -> Array:
+    """Return the rows W (k, size) for which W (x - rest) = 0 leaves only unstable motions, or only stable ones."""
     from scipy.linalg import schur
 
-    A = inner.slopes(x[None], r)[0]
+    N, A = servo.zero_dynamics(x, r)
+    if not len(A):
+        return np.empty((0, servo.size))
     _, Z, count = schur(A.T, output="real", sort="lhp" if stable else "rhp")
-    return Z[:, :count].T
+    return Z[:, :count].T @ N.T
 
 
 def _places(k: int, d: int, first: int, last: int) -> tuple[Array, Array]:
