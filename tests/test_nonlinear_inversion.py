@@ -268,7 +268,7 @@ class TestElasticJoints:
             twist = expected[:, column] - expected[:, i]
             twisting = spline(found.time, 1) - make_interp_spline(found.time, expected[:, i], k=5)(found.time, 1)
             torque = inertia * spline(found.time, 2) + K[i] * twist + (0.0, D)[i] * twisting
-            assert np.abs(found.u[:, i] - torque)[inside].max() < 1e-5 * np.ptp(torque)
+            assert np.abs(found.u[:, i] - torque)[inside].max() < 1e-4 * np.ptp(torque)
 
     @pytest.mark.parametrize(
         ("joints", "bodies", "rotor"),
@@ -371,6 +371,15 @@ class TestElasticJoints:
         t, x = smoother(1.0, 101)
         with pytest.raises(fa.DescriptionError, match="inputs do not determine the outputs"):
             nonlinear_inversion(self.one(), [fa.TipPosition(axes="z")], t, 0.0 * x, [0.0])
+
+    def test_a_stretched_arm(self):
+        joint = fa.Revolute(rotor_inertia=0.1, stiffness=50.0, damping=0.1)
+        model = fa.Model(fa.Arm(name="two", links=[fa.Link(name=each, joint=joint, body=RIGID) for each in "ab"]))
+        y = np.tile(outputs_at_rest(model, XY, (0.3, 0.0)), (41, 1))
+        with pytest.raises(
+            fa.DescriptionError, match=r"not act on the outputs independently where these are 0\.7643, "
+        ):
+            nonlinear_inversion(model, XY, np.linspace(0.0, 1.0, 41), y, (0.3, 0.0))
 
     def test_too_many_derivatives(self):
         links = [

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -103,6 +104,8 @@ def nonlinear_inversion(
     FlexarmError
         If there is no rest position or no bounded motion nearby: take a slower or smaller motion. Also if the motion
         changes within a step, as at an end stop: take more samples.
+
+    A warning, `NotReached`, reports a motion that is cut at its ends, and inputs that their samples do not describe.
     """
     where = "nonlinear_inversion"
     with refused(where):
@@ -325,9 +328,10 @@ def _continued(
     """Return x (k, size) and its command, by way of smaller motions if Newton's method fails for the whole."""
     done, step, off = 0.0, 1.0, 0.0
     while step >= SMALLEST:
-        share = min(1.0, done + step)
-        command, slow, ends = started(share)
-        x = _solved(where, servo, slow + (share / done * off if done else 0.0), command, h, ends, tolerance)
+        share, x = min(1.0, done + step), None
+        with suppress(np.linalg.LinAlgError):  # of an iterate where the inputs have no effect
+            command, slow, ends = started(share)
+            x = _solved(where, servo, slow + (share / done * off if done else 0.0), command, h, ends, tolerance)
         if x is None:
             step /= 2.0
         elif share == 1.0:

@@ -153,7 +153,7 @@ class ServoConstraints:
 
     def regular(self, x: Array, r: Array) -> Array:
         """Return True (k,) where S is regular, up to rounding, so that the inputs determine the outputs."""
-        S = self.highest(x, r)[1]
+        S = _many(self.functions[2], x, np.zeros((len(x), self.n + len(self.u))), r)[1]
         S = S / np.abs(S).max(axis=2, keepdims=True)
         return np.linalg.cond(S / np.abs(S).max(axis=1, keepdims=True)) < 1.0 / SINGULAR
 
