@@ -420,6 +420,15 @@ class TestRefused:
         with pytest.raises(fa.DescriptionError, match="on the imaginary axis"):
             nonlinear_inversion(one, [fa.Encoder(coordinate="a.joint")], t, 0.1 * x, [0.0])
 
+    def test_a_zero_at_the_origin(self):
+        """The second joint is passive, and nothing brings it back."""
+        joints = ("a", fa.Revolute(rotor_inertia=0.1)), ("b", fa.Revolute(passive=True, damping=0.3))
+        links = [fa.Link(name=name, joint=joint, body=RIGID) for name, joint in joints]
+        t, x = smooth(1.0, 101)
+        model = fa.Model(fa.Arm(name="loose", links=links))
+        with pytest.raises(fa.DescriptionError, match=r"zeros at 0 rad/s on the imaginary axis"):
+            nonlinear_inversion(model, [fa.Encoder(coordinate="a.joint")], t, 0.1 * x, [0.0, 0.4])
+
     def test_arms_that_are_not_supported(self):
         t, x = smooth(1.0, 101)
         model = fa.Model(fa.load("canadarm-free"))

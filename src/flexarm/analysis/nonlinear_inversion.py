@@ -31,8 +31,6 @@ MOST_NODES = 20_000
 """Largest number of times at which the motion is computed."""
 AXIS = 1e-6
 """Share of a zero's size. A zero nearer to the imaginary axis has no bounded inverse."""
-ORIGIN = 1e-4
-"""Size, in units of one over the motion's duration, below which a zero counts as 0."""
 EXACT = 1e-11
 """Share of an output's size up to which a spline may miss its samples, which are rounded."""
 ROUGH = 0.1
@@ -141,7 +139,7 @@ def nonlinear_inversion(
         )
     s = np.linalg.eigvals(servo.zero_dynamics(servo.state(path[None, :1]), _resting(servo, wanted[:1]))[1]) / servo.unit
     s = np.array(sorted(s, key=lambda z: (abs(z), z.imag)), dtype=complex)
-    _check_zeros(where, s, ORIGIN / duration)
+    _check_zeros(where, s)
     right = s.real > 0.0
     rates = [np.abs(s[side].real).min(initial=np.inf) for side in (right, ~right)]
     asked = [
@@ -197,8 +195,8 @@ def _check_arm(where: str, model: Model) -> None:
             raise DescriptionError(f"{where}: arm {model.arm.name!r} has {what}, which is not supported")
 
 
-def _check_zeros(where: str, s: Array, least: float) -> None:
-    lone = s[(np.abs(s.real) <= AXIS * np.abs(s)) | (np.abs(s) < least)]
+def _check_zeros(where: str, s: Array) -> None:
+    lone = s[np.abs(s.real) <= AXIS * np.abs(s)]
     if len(lone):
         at = ", ".join(f"{abs(z.imag):.4g}" for z in lone if z.imag >= 0.0)
         raise DescriptionError(
