@@ -289,6 +289,10 @@ def loop_over_lanes(body: str, folder: Path) -> Any:
     "y[j] = x[j] if x[j] > 0.0 else 0.0",
     "y[j] = f if 1 >= x[j] else x[j] if f < 0.5 else y[j]",
     "y[j] = max(x[j], abs(y[j])) if x[j] != y[j] else 3.0",
+    "f += x[j]",
+    "f += 2\n        y[j] = x[j]",
+    "f += x[j] * y[j]\n        f += y[j]",
+    "for i in range(2):\n            f += x[j] * i",
 ])  # fmt: skip
 def test_every_operation_in_lanes(body: str, tmp_path: Path) -> None:
     """For any count, also none and less than none; nothing is written before or behind."""
@@ -300,7 +304,11 @@ def test_every_operation_in_lanes(body: str, tmp_path: Path) -> None:
             x, y = rng.uniform(0.5, 2.0, (2, 30)) * rng.choice([-1.0, 1.0], (2, 30))
             here, there = (x.copy(), y.copy()), (x.copy(), y.copy())
             words = np.zeros(1, dtype=np.int64)
-            assert made(there[0][10:], there[1][10:], words, n, f) == loop(here[0][10:], here[1][10:], words, n, f)
+            found, meant = (
+                made(there[0][10:], there[1][10:], words, n, f),
+                loop(here[0][10:], here[1][10:], words, n, f),
+            )
+            assert found == pytest.approx(meant, rel=1e-14, abs=1e-14)
             np.testing.assert_allclose(there, here, rtol=1e-14)
 
 
@@ -311,7 +319,9 @@ def test_every_operation_in_lanes(body: str, tmp_path: Path) -> None:
     "y[j] = x[n - 1 - j]",
     "y[0] = 1.0",
     "y[0] += x[j]",
-    "f += x[j]",
+    "f += x[j]\n        y[j] = f",
+    "f -= x[j]",
+    "f *= x[j]",
     "k += 1",
     "t = x[j]",
     "j = 0",

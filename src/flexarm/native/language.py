@@ -46,8 +46,9 @@ def lanes(count: int) -> range:
     """Return a range for iterations that do not depend on each other, so that several are executed at once.
 
     Within the loop, the counter may only appear alone as an index, x[i], and only such elements may be assigned. A
-    condition on an element has the form `a if x[i] < y[i] else b`, which computes both values. The translation raises
-    an error for anything else.
+    number may be a sum over the rounds, s += x[i], whose terms are added in another order. A condition on an element
+    has the form `a if x[i] < y[i] else b`, which computes both values. The translation raises an error for anything
+    else.
     """
     return range(count)
 

@@ -27,7 +27,10 @@ WIDE = ir.VectorType(DOUBLE, 4)
 UNROLL = "llvm.loop.unroll.full"
 """Metadata of a loop that is unrolled completely."""
 
-ONE = "in a loop over lanes, only elements x[i] by its counter differ from round to round, and only they are assigned"
+ONE = (
+    "in a loop over lanes, only elements x[i] by its counter differ from round to round, and only they are assigned; a "
+    "number may be a sum over the rounds (+=)"
+)
 
 
 def optimized(*functions: Callable[..., Any]) -> str:
@@ -168,6 +171,7 @@ class _Translation:
         self.names: dict[str, Any] = {}
         self.loops: list[tuple[Any, Any]] = []  # targets of `continue` and `break`
         self.lane = ""  # counter of a loop over lanes while several of its rounds are executed at once
+        self.sums: dict[str, Any] = {}  # vectors of the sums in such a loop
         for name, value, (_, pointed) in zip(tree.args.args, self.function.args, kinds, strict=True):
             self.put(name.arg, _Pointer(value, pointed) if pointed is not None else value)
         body = self.b.block
@@ -209,8 +213,15 @@ class _Translation:
                 self.like(kind, self.binary(s.op, self.b.load(address, typ=kind), self.value(s.value))), address
             )
         else:
-            assert isinstance(s.target, ast.Name) and not self.lane, ONE
-            self.put(s.target.id, self.binary(s.op, self.get(s.target.id), self.value(s.value)))
+            assert isinstance(s.target, ast.Name), ONE
+            if self.lane:
+                assert s.target.id in self.sums, ONE
+                total = self.sums[s.target.id]
+                self.b.store(
+                    self.like(WIDE, self.binary(s.op, self.b.load(total, typ=WIDE), self.value(s.value))), total
+                )
+            else:
+                self.put(s.target.id, self.binary(s.op, self.get(s.target.id), self.value(s.value)))
 
     def on_If(self, s: ast.If) -> None:
         yes, no, after = (self.function.append_basic_block() for _ in range(3))
@@ -246,13 +257,34 @@ class _Translation:
                 return
             some = self.b.select(self.b.icmp_signed(">", count, I64(0)), count, I64(0))
             whole = self.b.and_(some, I64(-WIDE.count))
+            self.sums = {name: self.entry.alloca(WIDE) for name in self.summed(s)}
+            for total in self.sums.values():
+                self.b.store(self.like(WIDE, self.real(0.0)), total)
             self.lane = s.target.id
             self.rounds(s, I64(0), whole, I64(WIDE.count))
             self.lane = ""
+            for name, total in self.sums.items():
+                self.put(name, self.binary(ast.Add(), self.get(name), self.across(self.b.load(total, typ=WIDE))))
+            self.sums = {}
             self.rounds(s, whole, count, I64(1))
         else:
             start, stop = (I64(0), bounds[0]) if len(bounds) == 1 else bounds[:2]
             self.rounds(s, start, stop, bounds[2] if len(bounds) == 3 else I64(1))
+
+    def summed(self, s: ast.For) -> list[str]:
+        """Return the names of numbers to which the body of a loop over lanes adds."""
+        found = []
+        for each in ast.walk(s):
+            if isinstance(each, ast.AugAssign) and isinstance(each.target, ast.Name):
+                name = each.target.id
+                assert isinstance(each.op, ast.Add) and name in self.names and self.names[name][1] == self.real, ONE
+                found.append(name)
+        return list(dict.fromkeys(found))
+
+    def across(self, x: Any) -> Any:
+        """Return the sum of a vector's numbers."""
+        one = [self.b.extract_element(x, ir.IntType(32)(i)) for i in range(WIDE.count)]
+        return self.binary(ast.Add(), *(self.binary(ast.Add(), one[i], one[i + 2]) for i in range(2)))
 
     def rounds(self, s: ast.For, start: Any, stop: Any, step: Any, unroll: bool = False) -> None:
         """Translate a loop's body for each value of its counter."""
@@ -317,7 +349,7 @@ class _Translation:
         self.b.store(value.address if pointer else self.like(kind, value), place)
 
     def get(self, name: str) -> Any:
-        assert name != self.lane, ONE
+        assert name != self.lane and not (self.lane and name in self.sums), ONE
         if name in self.names:
             place, kind, pointed = self.names[name]
             value = self.b.load(place, typ=kind)
