@@ -14,6 +14,9 @@ from flexarm.exports.controller.library import Board, board, c_controller
 from flexarm.hardware.controller import loop_of
 
 PERIOD = 1e-3
+BOUND = 500_000
+"""Operations in a step of predictive control, of which a typical one takes a fifth."""
+
 BLOCK = 20
 """Number of samples between two readings of the clock, which take longer than a short law."""
 
@@ -116,8 +119,8 @@ def controllers() -> Iterator[tuple[str, Sampled, fa.Model]]:
     for kind in (EKF, UKF):
         filtered = Observed(JointPD(slew, 5.0, 1.0), read, estimator=kind(parameters={"payload.mass": 0.02}))
         yield f"joint PD and {kind.__name__}, payload unknown", Sampled(filtered, PERIOD, limit=5.0), bending
-    planned = Predictive([0.4, -0.3], limit=0.15, rate_limit=4.0, horizon=25, changes=50)
-    yield "predictive, 25 steps, at most 50 changes", Sampled(planned, 2e-3), model
+    planned = Predictive([0.4, -0.3], limit=0.15, rate_limit=4.0, horizon=25, operations=BOUND)
+    yield f"predictive, 25 steps, at most {BOUND / 1e6:g} million operations", Sampled(planned, 2e-3), model
     yield "LQR and Kalman filter, nonlinear prediction", Sampled(Observed(LQR(slew), sensors), PERIOD, limit=5.0), model
 
 

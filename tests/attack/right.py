@@ -454,7 +454,7 @@ PARTICULAR = {
     "Predictive.about": lambda c: "state",
     "Predictive.otherwise": lambda c: "lqr",
     "Predictive.solver": lambda c: "daqp",
-    "Predictive.changes": lambda c: 50,
+    "Predictive.operations": lambda c: 10_000_000,
     "Predictive.hold": lambda c: False,
     "Predictive.sensors": lambda c: [fa.Encoder(coordinate=c.arm.coordinates[i], noise=1e-4) for i in c.arm.joints],
     "Predictive.process": lambda c: 0.1,

@@ -111,10 +111,10 @@ class Predictive:
         at the torque limits, both with a warning the first time; or the run ends with an error.
     solver : "native", "daqp", "osqp" or "piqp"
         Solver of the quadratic program; see the page on predictive control for a comparison.
-    changes : int
-        Largest number of limits that become active or inactive in the native solution of one step. A step that needs
-        more has no solution, and `otherwise` applies. This bounds the computing time of a step. CasADi's solvers ignore
-        this number.
+    operations : int, optional
+        Largest number of multiplications with additions in the native solution of one step, which bounds its time. A
+        step that needs more is unfinished. With `otherwise="plan"` it then takes a plan within the limits and reports
+        it; see the page on predictive control. CasADi's solvers ignore this number.
     hold : bool, optional
         True if each row of a motion's u is constant until the next time, False if u is linear between the times.
         Default: as in an optimal motion, otherwise linear.
@@ -140,7 +140,7 @@ class Predictive:
     about: str = "reference"
     otherwise: str = "plan"
     solver: str = NATIVE
-    changes: int = 1000
+    operations: int | None = None
     hold: bool | None = None
     nominal: Model | None = None
     delay: float | None = None
@@ -158,7 +158,8 @@ class Predictive:
                 checked_number(self.delay, "s", NOT_NEGATIVE, "delay")
             if self.nominal is not None:
                 checked_instance(self.nominal, Model, "nominal")
-            checked_whole(self.changes, 1, "changes")
+            if self.operations is not None:
+                checked_whole(self.operations, 1, "operations")
             if self.constraint_horizon != INVARIANT:
                 if isinstance(self.constraint_horizon, str):
                     what = f"a number of periods, or {INVARIANT!r}"
@@ -208,7 +209,7 @@ class Predictive:
         way = self._course(nominal, period)
         within = self._longer(within, seen, way)
         late = self._late(period)
-        return Steps(
+        steps = Steps(
             way,
             within,
             seen,
@@ -216,11 +217,16 @@ class Predictive:
             self.otherwise,
             self.solver,
             self.penalty,
-            self.changes,
+            self.operations,
             late,
             places,
             self._start(way),
         )
+        if self.operations is not None and self.operations < steps.least:
+            raise DescriptionError(
+                f"Predictive: operations is {self.operations}; with this horizon a step takes at least {steps.least}"
+            )
+        return steps
 
     # -- parts
 

@@ -7,7 +7,8 @@ from typing import final
 import numpy as np
 
 from flexarm.arrays import Array, address_of
-from flexarm.control.active_set import SOLVED, UNFINISHED, Horizon, forgotten, solved
+from flexarm.control.active_set import AT_ONCE, SOLVED, UNFINISHED, forgotten, solved
+from flexarm.control.horizon_rows import Horizon, responded
 from flexarm.control.predictive_ahead import Ahead
 from flexarm.control.predictive_course import Optimum, Stage
 from flexarm.control.predictive_horizon import Limits
@@ -19,9 +20,16 @@ from flexarm.native.once import Once
 VIOLATION = 1e-9
 """Largest violation in a solution, as a share of the limit."""
 
-CODE = Once(lambda: translated(solved, forgotten, sampled, sampled_late))
+MOST_OPERATIONS = 2e9
+"""Largest number of operations without another limit, about a second. Programs that take as many do not converge."""
+
+MOST_PRODUCTS = 2000
+"""Largest number of rows whose products are stored, in 32 MB. Otherwise they are computed from the gradients."""
+
+CODE = Once(lambda: translated(solved, forgotten, sampled, sampled_late, responded))
 SOLVE = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)
 SAMPLE = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p)
+RESPOND = ctypes.PYFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)
 FORGET = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
 
 
@@ -71,30 +79,32 @@ class Recursions:
         Length of x, with its last entry 1.
     weight : float
         Weight of soft limits, see `Program`.
-    changes : int
-        Largest number of limits that become active or inactive in the solution of one sample.
+    operations : float
+        Largest number of multiplications with additions in the solution of one sample.
 
     Attributes
     ----------
     unfinished : bool
-        True if the last program needs more changes, or cannot be solved to rounding.
+        True if the last program needs more operations, or cannot be solved to rounding.
     """
 
-    def __init__(self, limits: Limits, states: int, weight: float, changes: int):
+    def __init__(self, limits: Limits, states: int, weight: float, operations: float = MOST_OPERATIONS):
         (k, m), p = (len(limits.lengths), len(limits.u)), len(limits.low)
         u, rate, y = limits.sizes
         rows = k * (2 * m + p)
         moves, most = _padded(limits.steered * m), limits.steered * m + p + 1
         wide, narrow = _padded(states + m + p), _padded(states + m)
         self._weight, self._p, self._rows, self._first = weight, p, rows, -1
-        self.changes, self.unfinished = changes, False
+        self.unfinished = False
         self._slack = p if limits.soft else 0
+        slack = np.concatenate([np.full(2 * m, -1), np.arange(p)])
         self.low, self.high, self.x0 = np.empty((k, 2 * m + p)), np.empty((k, 2 * m + p)), np.empty(states)
         self.y, self.z, self.e = np.zeros((k, 2 * m + p)), np.zeros(moves), np.zeros(p)
         self._moves, self._u = limits.steered * m, u
         self._active, self._sides = np.zeros(most, dtype=np.int64), np.zeros(most)
-        self._multipliers, self._inside = np.zeros(most), np.zeros(2 * (rows + p), dtype=np.int64)
+        self._multipliers = np.zeros(most)
         self._matrices = np.zeros(0), np.zeros(0)
+        self._responses = self._table = np.zeros(0)
         self._code = CODE()
         self._call = SOLVE(self._code.addresses["solved"])
         self._record = Placed(
@@ -111,6 +121,11 @@ class Recursions:
                 narrow=narrow,
                 forward=self._matrices[0],
                 backward=self._matrices[1],
+                known=0,
+                tabled=0,
+                responses=self._responses,
+                table=self._table,
+                scales=np.ones(rows),
                 x0=self.x0,
                 low=self.low,
                 high=self.high,
@@ -121,7 +136,9 @@ class Recursions:
                 tolerance=VIOLATION,
                 most=most,
                 moves=moves,
-                limit=changes,
+                slack=np.concatenate([np.tile(slack, k), np.arange(p)]) if limits.soft else np.full(rows + p, -1),
+                steps=np.concatenate([np.repeat(np.arange(k), 2 * m + p), np.full(p, -1)]),
+                allowed=float(operations),
                 shift=0,
                 fresh=1,
                 n=0,
@@ -130,10 +147,11 @@ class Recursions:
                 slots=np.arange(most),
                 rows=np.zeros(most * moves),
                 gram=np.zeros(most * most),
-                L=np.zeros(most * most),
+                W=np.zeros(most * most),
+                product=np.zeros(most),
+                half=np.zeros(most),
                 multipliers=self._multipliers,
                 direction=np.zeros(most),
-                inside=self._inside,
                 z=self.z,
                 e=self.e,
                 y=self.y,
@@ -142,8 +160,10 @@ class Recursions:
                 v=np.zeros(wide),
                 g=np.zeros(narrow),
                 before=np.zeros(m),
-                candidates=np.zeros(2 * (2 * m + p), dtype=np.int64),
-                beyond=np.zeros(2 * (2 * m + p)),
+                candidates=np.zeros(AT_ONCE + 1, dtype=np.int64),
+                beyond=np.zeros(rows),
+                operations=0.0,
+                bound=0.0,
                 iterations=0,
                 worst=-1,
             )
@@ -154,7 +174,17 @@ class Recursions:
         self._matrices = matrices.forward, matrices.backward
         record = self._record
         record.forward, record.backward = map(address_of, self._matrices)
-        record.count, record.fresh = len(matrices.forward), 1
+        record.count, record.fresh, record.known, record.tabled = len(matrices.forward), 1, 0, 0
+
+    def hold(self) -> None:
+        """Store the responses of the last matrices, which then stand for equal steps, and the products of all rows."""
+        record, (k, per) = self._record, self.y.shape
+        self._responses = np.zeros((per, k * len(self._u)))
+        record.responses = address_of(self._responses)
+        if self.y.size <= MOST_PRODUCTS:
+            self._table = np.zeros((self.y.size, self.y.size))
+            record.table = address_of(self._table)
+        RESPOND(self._code.addresses["responded"])(record.address, int(self.y.size <= MOST_PRODUCTS))
 
     def __call__(self, sample: int, first: int) -> bool:
         """Solve the program of a sample for `x0`, `low` and `high`. Return True if the solution is optimal.
@@ -181,9 +211,9 @@ class Recursions:
         return self._record
 
     @property
-    def matrices(self) -> tuple[Array, Array]:
-        """Matrices `forward` and `backward` of the record."""
-        return self._matrices
+    def matrices(self) -> tuple[Array, Array, Array]:
+        """Matrices `forward` and `backward` of the record, and its responses."""
+        return *self._matrices, self._responses
 
     def along(self, samples: Placed, sample: int, x: Array, ahead: Ahead | None = None) -> bool:
         """Compute the inputs of a sample along a reference from the state x, see `Along`.
@@ -194,6 +224,18 @@ class Recursions:
         call = SAMPLE(self._code.addresses[root])
         self.unfinished = bool(call(record.address, sample, np.ascontiguousarray(x).ctypes.data) == UNFINISHED)
         return bool(samples.good)
+
+    @property
+    def least(self) -> int:
+        """Number of operations that any step may take: those of a start without active limits, and of its plans."""
+        h, p = self._record, self._p
+        swept = h.k * ((h.s + h.m + 2) * h.wide + 6 * (2 * h.m + p))
+        return int(6 * swept + (AT_ONCE + 14) * self.y.size + (p + 2) * (p + 2) * (h.moves + h.p + 40))
+
+    @property
+    def operations(self) -> int:
+        """Number of operations of the last solution."""
+        return int(self._record.operations)
 
     @property
     def iterations(self) -> int:

@@ -2,13 +2,19 @@
 
 If u reaches the arm later, the state is predicted over this delay by Runge-Kutta steps.
 
+A solution that is left unfinished, because it takes more operations than are allowed, is not within the limits. Two
+plans are: its inputs, clipped to the limits of torque and rate, and the plan of the previous sample, continued. The one
+with the lower cost is taken. The multipliers of the unfinished solution give a lower bound of the optimal cost, and so
+a bound of the excess.
+
 The functions are in the language of `native.language`. They also become C code for a controller's board.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from flexarm.control.active_set import SOLVED, UNFINISHED, Horizon, forgotten, solved
+from flexarm.control.active_set import SOLVED, UNFINISHED, forgotten, solved
+from flexarm.control.horizon_rows import Horizon, cost_of, followed
 from flexarm.native.language import Floats, Words, call
 from flexarm.simulation.steps import copied
 
@@ -44,6 +50,12 @@ class Along:
         Sample of the last program, or -1.
     good, pushed : int
         1 if the last program has a solution, and if a limit is active in it.
+    recovered : int
+        1 if the last program is unfinished, and its plan is within the limits.
+    excess : float
+        Bound of the amount by which the cost of this plan exceeds that of the optimum.
+    wanted : (steps, m)
+        Workspace.
     """
 
     horizon: Sequence[Horizon]
@@ -67,6 +79,9 @@ class Along:
     previous: int
     good: int
     pushed: int
+    recovered: int
+    excess: float
+    wanted: Floats
 
 
 @dataclass
@@ -171,9 +186,12 @@ def sampled(s: Along, sample: int, x: Floats) -> int:
     for i in range(h.n):
         if h.multipliers[i] > 0.0 and h.active[i] < h.k * (2 * m + h.p):
             s.pushed = 1
+    s.recovered = 0
     if s.good == 1:
-        planned(s, sample)
-    else:
+        planned(s, sample, h.y)
+    elif status == UNFINISHED and s.moving == 1 and s.saturates == 0:
+        recovered(s, sample)
+    if s.good + s.recovered == 0:
         otherwise(s, sample)
     for j in range(m):  # within the limits, which a solution exceeds by rounding at most
         u = min(max(s.to[j], s.last[j] - s.rate[j]), s.last[j] + s.rate[j])
@@ -206,15 +224,44 @@ def bounded(s: Along, sample: int) -> None:
             low[j] = min(low[j], high[j])
 
 
-def planned(s: Along, sample: int) -> None:
-    """Store the inputs of a solution as the plan, and take the first ones."""
+def recovered(s: Along, sample: int) -> None:
+    """Take the better one of two plans within the limits: an unfinished solution, clipped, or the last plan."""
+    h = s.horizon[0]
+    m, per, since = h.m, 2 * h.m + h.p, sample - s.planned
+    for i in range(h.k):
+        for j in range(m):
+            s.wanted[i * m + j] = h.y[i * per + j] / h.of_u[j]
+    followed(h, s.wanted, h.k, h.z, h.y0)
+    found = cost_of(h, h.z, h.y0)
+    best = found
+    if s.planned >= 0 and since >= 0 and since < h.k:
+        kept = h.k - since
+        for i in range(kept):
+            v = s.v[min(sample + i, s.rows - 1) * m :]
+            for j in range(m):
+                s.wanted[i * m + j] = s.plan[(since + i) * m + j] - v[j]
+        followed(h, s.wanted, kept, h.z, h.y)
+        continued = cost_of(h, h.z, h.y)
+        if continued >= 0.0 and (found < 0.0 or continued < found):
+            best = continued
+    if best >= 0.0:
+        s.recovered = 1
+        s.excess = max(0.0, best - h.bound)
+        if best < found or found < 0.0:
+            planned(s, sample, h.y)
+        else:
+            planned(s, sample, h.y0)
+
+
+def planned(s: Along, sample: int, y: Floats) -> None:
+    """Store the inputs among the values y as the plan, and take the first ones."""
     h = s.horizon[0]
     m, per = h.m, 2 * h.m + h.p
     s.planned = sample
     for i in range(h.k):
         v = s.v[min(sample + s.edges[i], s.rows - 1) * m :]
         for j in range(m):
-            s.plan[i * m + j] = h.y[i * per + j] / h.of_u[j] + v[j]
+            s.plan[i * m + j] = y[i * per + j] / h.of_u[j] + v[j]
     for j in range(m):
         s.to[j] = s.plan[j]
 

@@ -10,11 +10,10 @@ import numpy as np
 
 from flexarm.arrays import Array
 from flexarm.cached import cached_property
-from flexarm.checks import counted
 from flexarm.control.predictive_ahead import Ahead
 from flexarm.control.predictive_course import Course, Optimum, Slopes, Stage, models, optimum
 from flexarm.control.predictive_horizon import Limits, Program, condensed, typical
-from flexarm.control.predictive_recursions import Matrices, Recursions
+from flexarm.control.predictive_recursions import MOST_OPERATIONS, Matrices, Recursions
 from flexarm.control.predictive_samples import Along
 from flexarm.control.predictive_solver import NATIVE, QuadraticProgram
 from flexarm.errors import FlexarmError, NotReached, SimulationError
@@ -119,8 +118,13 @@ class Steps:
     ----------
     seconds : list of float
         Each call's time [s].
-    solved, active, failed : int
-        Calls with a quadratic program, with an active limit, and without a solution.
+    solved, active, failed, recovered : int
+        Calls with a quadratic program, with an active limit, without a solution, and those among these whose solution
+        is unfinished but has a plan within the limits.
+    excess : float
+        Largest share by which the cost of such a plan may exceed the optimum.
+    most : int
+        Largest number of operations of a call.
     first_failure : str
         Text with the time and the reason of the first failure; "" if there is none.
     y, C : (samples, p), (samples, p, s + 1)
@@ -138,7 +142,7 @@ class Steps:
     otherwise: str
     solver: str
     penalty: float | None
-    changes: int
+    operations: int | None
     late: int
     places: Array
     start: Array
@@ -146,6 +150,9 @@ class Steps:
     solved: int = 0
     active: int = 0
     failed: int = 0
+    recovered: int = 0
+    excess: float = 0.0
+    most: int = 0
     first_failure: str = ""
     _plan: Plan | None = None
 
@@ -165,7 +172,7 @@ class Steps:
         self._tail = replace(tail, weight=self._weight)
         self._recursions = self._solver = self.along = None
         if self.solver == NATIVE:
-            self._recursions = Recursions(self.limits, C.shape[2], self._weight, self.changes)
+            self._recursions = Recursions(self.limits, C.shape[2], self._weight, self.operations or MOST_OPERATIONS)
             if self.about == "reference" and (self._uniform or len(course.r) == 1):
                 self.along = self._placed()
             self._prepare()
@@ -181,6 +188,7 @@ class Steps:
         if self._uniform:
             following = course.at(1, len(course.r))
             solver.use(Matrices.of(course.stage, course.best, self.C[following]))
+            solver.hold()
             K = course.best.K
         else:
             stage, best, C = self._tail.steps
@@ -210,6 +218,9 @@ class Steps:
                 previous=-1,
                 good=0,
                 pushed=0,
+                recovered=0,
+                excess=0.0,
+                wanted=np.zeros((len(self.lengths), m)),
             )
         )
 
@@ -236,7 +247,12 @@ class Steps:
             self.along.planned = -1
 
     @property
-    def records(self) -> tuple[Placed, Placed, tuple[Array, Array]] | None:
+    def least(self) -> int:
+        """Smallest number of operations that bounds the native solution of a step."""
+        return 0 if self._recursions is None else self._recursions.least
+
+    @property
+    def records(self) -> tuple[Placed, Placed, tuple[Array, Array, Array]] | None:
         """Records of native code for samples along the reference: the horizon, the samples, and the matrices."""
         if self.along is None or self._recursions is None:
             return None
@@ -383,6 +399,7 @@ class Steps:
         solver.low[:], solver.high[:] = self.limits.shares(v, last, prediction.y)
         solver.x0[:] = x0
         good = solver(first, 0)
+        self.most = max(self.most, solver.operations)
         at, multipliers = solver.pushing
         sizes = np.abs(multipliers[at < solver.y.size])
         active = bool((sizes > SLIGHT * sizes.max(initial=0.0)).any())
@@ -414,14 +431,26 @@ class Steps:
         self._before = self._last
         good, active = self._recursions.along(self.along, first, x, self.ahead), bool(self.along.pushed)
         self.solved += active or not good
+        self.most = max(self.most, self._recursions.operations)
         if good:
             self.active += active
         else:
             self.failed += 1
+            if self.along.recovered:
+                self.recovered += 1
+                self.excess = max(self.excess, self._excess(first))
             if not self.first_failure:
                 v = self.course.v[self.course.at(first, int(self.edges[-1]))]
                 self._reported(first, v, self._recursions.x0.copy(), lambda: self._referred(first))
         return self.along.to.copy()
+
+    def _excess(self, first: int) -> float:
+        """Return a bound of the share by which the cost of a recovered plan exceeds the optimum."""
+        assert self.along is not None and self._recursions is not None
+        record, x0 = self._recursions.record, self._recursions.x0
+        P = self.course.best.P[min(first, len(self.course.r) - 1)]
+        least = record.bound + x0 @ P @ x0 / 2.0
+        return float(self.along.excess / least) if least > 0.0 else np.inf
 
     def _solution(
         self, prediction: Prediction, x0: Array, v: Array, last: Array, at: Array, multipliers: Array
@@ -475,9 +504,10 @@ class Steps:
     def _reported(self, first: int, v: Array, x0: Array, prediction: Callable[[], Prediction]) -> None:
         """Report the first step without a solution."""
         solver, when = self._recursions, f"t = {(first - self.late) * self.course.period:.6g} s"
-        if solver is not None and solver.unfinished and solver.iterations >= solver.changes:
-            few = counted(solver.changes, "change")
-            self.first_failure = f"{when}: no solution within {few} of active limits; more are allowed by changes"
+        if solver is not None and solver.unfinished and self.operations is not None:
+            self.first_failure = (
+                f"{when}: no solution within {self.operations} operations; more are allowed by operations"
+            )
         else:  # takes much longer than a step
             there = prediction()
             program = there.program
@@ -492,6 +522,10 @@ class Steps:
         if self.otherwise == "raise":
             raise FlexarmError(f"Predictive at {self.first_failure}")
         does = "the last plan continues" if self.otherwise == "plan" else "saturated LQR takes over"
+        if self.recovered:
+            does = (
+                f"a plan within the limits replaces it, whose cost is at most {1 + self.excess:.3g} times the optimum"
+            )
         warnings.warn(f"Predictive at {self.first_failure}: {does}", NotReached, stacklevel=3)
 
     def report(self) -> dict[str, Any]:
@@ -504,6 +538,9 @@ class Steps:
             "predictive_active": self.active,
             "predictive_failed": self.failed,
             "predictive_first_failure": self.first_failure,
+            "predictive_recovered": self.recovered,
+            "predictive_excess": self.excess,
+            "predictive_operations": self.most,
             "predictive_step_seconds_median": float(median),
             "predictive_step_seconds_99_percent": float(slow),
         }

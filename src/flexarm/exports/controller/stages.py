@@ -12,8 +12,8 @@ import numpy as np
 from flexarm.arrays import Array
 from flexarm.checks import counted
 from flexarm.closed_forms.formats.program import Program
-from flexarm.control.active_set import Horizon
 from flexarm.control.estimated import Estimated
+from flexarm.control.horizon_rows import Horizon
 from flexarm.control.predictive import Predictive
 from flexarm.control.predictive_horizon import Limits
 from flexarm.control.predictive_recursions import VIOLATION
@@ -284,8 +284,9 @@ class Predicted:
         `part` is an addition to the names, which keeps them apart from those of another stage.
         """
         assert self.steps.records is not None
-        horizon, along, (forward, backward) = self.steps.records
-        records = [(Horizon, _Values(horizon, {"forward": forward, "backward": backward})), (Along, along)]
+        horizon, along, (forward, backward, responses) = self.steps.records
+        changed = {"forward": forward, "backward": backward, "responses": responses, "tabled": 0}
+        records = [(Horizon, _Values(horizon, changed)), (Along, along)]
         root: Any = sampled
         programs, kernels, path, ahead = [], {}, "self->predictive", self.steps.ahead
         if ahead is not None:
@@ -364,7 +365,7 @@ class _OfState:
 class _Values:
     """The fields of a record, some of them replaced."""
 
-    def __init__(self, record: Any, instead: dict[str, Array]):
+    def __init__(self, record: Any, instead: dict[str, Any]):
         self._record, self._instead = record, instead
 
     def __getattr__(self, name: str) -> Any:
