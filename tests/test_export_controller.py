@@ -214,6 +214,7 @@ CLOSE = {
     "motion": 1e-11,
     "late": 1e-11,
     "seen": 1e-11,
+    "seen_motion": 1e-11,
     "deflection": 1e-9,
     "few_operations": 1e-9,
     "free": 1e-10,
