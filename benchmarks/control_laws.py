@@ -79,7 +79,7 @@ def laws(model: fa.Model, goal: tuple[float, ...], omega: float, unknown: str) -
     for estimator in (EKF(**disturbed), UKF(**disturbed), MovingHorizon(horizon=10, **disturbed)):
         name = type(estimator).__name__
         yield f"Observed, JointPD, {name} with a torque", Observed(pd, sensors, estimator=estimator)
-    yield "Predictive, 25 periods", Predictive(slew, limit=torque, horizon=25, changes=50, otherwise="lqr")
+    yield "Predictive, 25 periods", Predictive(slew, limit=torque, horizon=25, operations=3_000_000, otherwise="lqr")
 
 
 def measure(quick: bool) -> list[Table]:
