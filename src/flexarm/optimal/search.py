@@ -46,6 +46,9 @@ Of searches for two arms, one in six finds nothing, and rounding errors decide w
 FARTHER = 8
 """Largest number of restarts of the search where a duration reaches its bound around the initial guess."""
 
+BESIDE = 1e-9
+"""Distance of the inputs from a time at which they jump, as a share of a motion."""
+
 GAIN = 1e-3
 """Relative gain in cost below which a finer grid is the last."""
 
@@ -195,7 +198,8 @@ def optimal_motion(
 def _refined(task: Task, grids: list[Grid], steps: int, fine: int) -> OptimalMotion:
     """Refine the grid until the simulation is within the tolerance, and then while the cost falls.
 
-    The second refinement ends at `fine` intervals.
+    The second refinement ends at `fine` intervals. Where the solver finds a worse motion on a finer grid than the best
+    one, this one is improved there instead.
     """
     best: OptimalMotion | None = None
     taken = 0
@@ -203,6 +207,7 @@ def _refined(task: Task, grids: list[Grid], steps: int, fine: int) -> OptimalMot
     with heard_by(stopped):
         known = _begun(task, grids[0], steps, stopped)
         rigid = _rigid_duration(task, grids[0], steps, stopped) if task.weights["time"] else None
+        more: dict[str, Any] = {}
         for grid in grids:
             with progress.said(f"optimal motion, {counted(grid.intervals, 'interval')}"):
                 seek = found_on if best is not None else _found_first
@@ -211,6 +216,9 @@ def _refined(task: Task, grids: list[Grid], steps: int, fine: int) -> OptimalMot
                 if not solved.found:
                     break
                 if best is not None and _rests(task, best) and solved.cost > (1 - GAIN) * best.report["cost"]:
+                    if solved.cost > (1 + GAIN) * best.report["cost"] and _continues(task, grid):
+                        finer = _shot(task, _again(best), grid, more | {"steps": taken}, stopped)
+                        best = finer if finer is not None and _is_better(task, finer, best) else best
                     break
                 known = unpacked(task, grid, solved.x)
                 more = {"steps": taken, "rigid_duration": rigid, "status": solved.said}
@@ -298,15 +306,9 @@ def _found(
     stopped: "Stopped",
 ) -> OptimalMotion:
     """Return the motion that a grid leads to, corrected if possible until the arm itself makes it."""
-    corrected = shot(task, known, grid.intervals, lambda: stopped.came) if is_shot(task) else None
+    corrected = _shot(task, known, grid, more, stopped)
     if corrected is not None:
-        u, on_inputs = corrected.u, corrected.pressed.inputs
-        if not task.linear:
-            u, on_inputs = np.vstack([u, task.held[1]]), np.vstack([on_inputs, np.zeros_like(u[:1])])
-        pressed = Pressed(on_inputs, corrected.pressed.within)
-        found = motion(task, corrected.times, u, pressed, {"cost": corrected.cost, **more})
-        peaks = sum(task.weights[each.name] * most(each, found.q) for each in task.peaks)
-        return replace(found, report={**found.report, "cost": corrected.cost + peaks})
+        return corrected
     found, tight = _on_grid(task, grid, program, solved, more), task
     for _ in range(TIGHTENINGS):
         tight = _slower(tight, task, found.report["excess"].get("joint_rate", 0.0))
@@ -317,6 +319,35 @@ def _found(
             break
         found = _on_grid(task, grid, program, solved, more)
     return found
+
+
+def _shot(task: Task, known: Known, grid: Grid, more: Mapping[str, Any], stopped: "Stopped") -> OptimalMotion | None:
+    """Return a motion that the arm itself makes, from a known one and with the intervals of a grid, or None."""
+    corrected = shot(task, known, grid.intervals, lambda: stopped.came) if is_shot(task) else None
+    if corrected is None:
+        return None
+    u, on_inputs = corrected.u, corrected.pressed.inputs
+    if not task.linear:
+        u, on_inputs = np.vstack([u, task.held[1]]), np.vstack([on_inputs, np.zeros_like(u[:1])])
+    pressed = Pressed(on_inputs, corrected.pressed.within)
+    found = motion(task, corrected.times, u, pressed, {"cost": corrected.cost, **more})
+    peaks = sum(task.weights[each.name] * most(each, found.q) for each in task.peaks)
+    return replace(found, report={**found.report, "cost": corrected.cost + peaks})
+
+
+def _continues(task: Task, grid: Grid) -> bool:
+    """Return True if a motion can continue on a finer grid without the solver: one stretch of one arm."""
+    return grid.stretches == 1 and not task.others
+
+
+def _again(found: OptimalMotion) -> Known:
+    """Return a motion that was found as a start on a finer grid, with its inputs on both sides of each time."""
+    T, n = found.duration, len(found.times)
+    sides = np.repeat(np.arange(n), 2)[1:-1]
+    shares = found.times[sides] / T + BESIDE * np.tile([1.0, -1.0], n - 1)
+    x = np.hstack([found.q, found.qd])[sides]
+    u = found.u[sides if found.linear else np.repeat(np.arange(n - 1), 2)]
+    return Known(np.array([T]), shares, x, np.zeros_like(x), u)
 
 
 def _on_grid(task: Task, grid: Grid, program: Program, solved: Solved, more: Mapping[str, Any]) -> OptimalMotion:
