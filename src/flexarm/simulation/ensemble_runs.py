@@ -14,7 +14,7 @@ from flexarm.arrays import Array
 from flexarm.errors import FlexarmError
 from flexarm.model import Model, closures
 from flexarm.native.kernel import LANES, Kernel
-from flexarm.simulation import crossings, divergence, methods, restarts, solvers
+from flexarm.simulation import crossings, divergence, methods, restarts, solvers, touches
 from flexarm.simulation.block import Block, Recorded
 from flexarm.simulation.diagnosis import diagnosis, motion_names
 from flexarm.simulation.exogenous import ExogenousInputs
@@ -26,6 +26,7 @@ from flexarm.simulation.lanes import DONE, ENDED, UNDER_WAY
 from flexarm.simulation.lanes_closures import BatchClosing
 from flexarm.simulation.lanes_plan import METHODS, Abreast, BatchSettings, Course
 from flexarm.simulation.lanes_sampled import NO_LAW, Clock
+from flexarm.simulation.lanes_touches import BatchTouching
 from flexarm.simulation.layout import RIDING, Layout
 from flexarm.simulation.race import EVALUATIONS, SHORT, TIGHT
 from flexarm.simulation.results import SENSITIVE, sensitivity
@@ -382,6 +383,12 @@ def closing(runs: Runs, indices: Array) -> BatchClosing | None:
     return BatchClosing(kernel, runs.model.nq + runs.model.nv, constants(runs, kernel, indices))
 
 
+def touching(runs: Runs, layout: Layout, indices: Array) -> BatchTouching | None:
+    """Return the contacts of runs in a SIMD batch, or None for an arm without contacts."""
+    kernel = touches.kernel(runs.model)
+    return None if kernel is None else BatchTouching(kernel, layout, constants(runs, kernel, indices))
+
+
 def held_outside(runs: Runs, indices: Array) -> Array:
     """Return the exogenous inputs (G, k) of runs in which they are constant."""
     none = np.zeros((1, runs.model.nq))
@@ -414,7 +421,8 @@ class SideBySide:
         own = np.hstack([held_outside(runs, indices), constants(runs, rate, indices)])
         self._judges: dict[int, divergence.Judge] = {}
         self._said: dict[int, str] = {}
-        self._abreast = Abreast(shared, x[:, 0], own, courses, which, x, self._look, closing(runs, indices))
+        parts = {"closing": closing(runs, indices), "touching": touching(runs, layout, indices)}
+        self._abreast = Abreast(shared, x[:, 0], own, courses, which, x, self._look, **parts)
 
     def _look(self, row: int, t: float, x: Array, evaluations: int) -> int:
         """Check a run that takes many evaluations; return the evaluations of the next check, or 0 to end the run."""
@@ -513,7 +521,8 @@ class Clocked:
         limits = guess, MOST_EVALUATIONS
         most = np.full(group.layout.states, np.inf)
         shared = BatchSettings(code, group.layout, m, group.method, *tolerances, fixed, most, asked.times, *limits)
-        clock = Clock(shared, law.vector_code, calls, own, closing(runs, indices[lanes]), x, held)
+        parts = closing(runs, indices[lanes]), touching(runs, group.layout, indices[lanes])
+        clock = Clock(shared, law.vector_code, calls, own, *parts, x, held)
         self._clock = clock
         corners = map(float, drives[0].corners(asked.until))
         last = next(corners)

@@ -32,14 +32,15 @@ from flexarm.simulation.rhs import (
     Plan,
     RunRecord,
     crosses,
+    departs,
     may_touch,
     measured,
     nears,
     passes,
     put_on_closures,
     rhs,
-    side_of,
     touched_in,
+    touching_at,
     turning,
     unmarked,
     was_beyond,
@@ -414,14 +415,16 @@ def touches(s: ExplicitSteps) -> int:
 def brushes(s: ExplicitSteps) -> int:
     """Return 1 if parts of the arm touch, or are apart, only between the ends of a step."""
     shared = s.shared[0]
+    gaps, count = shared.gaps, shared.gapped
     measured(shared, s.y, 0)
     measured(shared, s.z, PARTS)
-    measured_on_cubic(s, EARLY * s.method.c[1], 1)
     measured_on_cubic(s, 0.5, HALF)
     measured_on_cubic(s, s.method.c[1], PARTS + 1)
-    if passes(shared) == 1:
-        return 1
-    if may_touch(shared) == 0:
+    if departs(gaps, count) == 1:
+        measured_on_cubic(s, EARLY * s.method.c[1], 1)
+        if passes(gaps, count) == 1:
+            return 1
+    if may_touch(gaps, count) == 0:
         return 0
     if interpolating(s) == 1:
         return 1
@@ -429,9 +432,8 @@ def brushes(s: ExplicitSteps) -> int:
         if brushes_at(s, float(part) / float(PARTS), part) == 1:
             return 1
     for part in range(1, PARTS):
-        for i in range(shared.gapped):
-            side = side_of(shared, i)
-            along = turning(shared.gaps, shared.gapped, part, i, side) if side != 0.0 else 0.0
+        for i in range(count):
+            along = touching_at(gaps, count, part, i)
             if along > 0.0 and brushes_at(s, along, PARTS + 1) == 1:
                 return 1
     return 0
@@ -453,7 +455,7 @@ def brushes_at(s: ExplicitSteps, along: float, row: int) -> int:
     interpolated(s.method, s.x, s.y, s.z, s.e)
     put_on_closures(s.shared, s.e)
     measured(s.shared[0], s.e, row)
-    return touched_in(s.shared[0], row)
+    return touched_in(s.shared[0].gaps, s.shared[0].gapped, row)
 
 
 def crosses_at(s: ExplicitSteps, along: float, row: int) -> int:
@@ -479,7 +481,7 @@ def interpolating(s: ExplicitSteps) -> int:
         stage = method.stages + 1 + e
         if s.shared[0].touch != 0:
             measured(s.shared[0], s.e, PARTS + 1)
-            found += touched_in(s.shared[0], PARTS + 1)
+            found += touched_in(s.shared[0].gaps, s.shared[0].gapped, PARTS + 1)
         rhs(method.k[stage * size :], s.t + method.c[stage] * s.h, s.e, s.shared, 0)
     polynomial(method, s.y, s.z)
     return 1 if found > 0 else 0

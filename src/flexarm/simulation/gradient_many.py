@@ -17,7 +17,7 @@ from flexarm.model import as_model
 from flexarm.model.tracing import RESIDUALS
 from flexarm.native.kernel import LANES, Kernel
 from flexarm.native.language import Placed
-from flexarm.simulation import crossings, divergence, restarts, solvers
+from flexarm.simulation import crossings, divergence, restarts, solvers, touches
 from flexarm.simulation.adjoint import RING, Recorded, trail
 from flexarm.simulation.explicit import MOST_EVALUATIONS, Explicit
 from flexarm.simulation.feedback import integrand
@@ -28,6 +28,7 @@ from flexarm.simulation.lanes import DONE, UNDER_WAY
 from flexarm.simulation.lanes_implicit import BatchPlan, ImplicitBatch
 from flexarm.simulation.lanes_plan import Abreast, BatchSettings, Course, Stage
 from flexarm.simulation.lanes_sampled import Clock
+from flexarm.simulation.lanes_touches import BatchTouching
 from flexarm.simulation.rhs import Plan
 from flexarm.simulation.sampled import SampledFeedback
 from flexarm.simulation.sampled_calls import SampledCalls
@@ -140,7 +141,7 @@ def recorded_in_lanes(runs: Sequence[Start], courses: Sequence[Course]) -> Recor
         if (called := _sampled(runs, shared, own, x, trails, fed, corners)) is None:
             return None
     else:
-        batch = Abreast(shared, x[:, 0], own, courses, np.arange(len(runs)), x, trails=trails)
+        batch = Abreast(shared, x[:, 0], own, courses, np.arange(len(runs)), x, trails=trails, touching=contacts(runs))
         batch()
         if batch.failure is not None:
             raise batch.failure
@@ -256,13 +257,19 @@ def _sampled(
     shared = replace(shared, step=np.array(filled([*shared.step])), guess=first.period, budget=MOST_EVALUATIONS)  # type: ignore[misc]
     calls = [SampledCalls(drive, run.model) for drive, run in zip(drives, runs, strict=True)]
     held = np.empty((len(runs), len(shared.times), shared.inputs + calls[0].recorded))
-    clock = Clock(shared, law.vector_code, calls, own, None, x, held, trails, len(samples) - 1)
+    clock = Clock(shared, law.vector_code, calls, own, None, contacts(filled(runs)), x, held, trails, len(samples) - 1)
     for i in range(0, len(edges) - 1, MOST_AHEAD):
         clock(edges[i : i + MOST_AHEAD + 1])
     if (clock.status != UNDER_WAY).any():
         return None
     fed[:, :, : shared.inputs] = np.moveaxis(clock.applied, 2, 0)[: len(runs)]
     return clock.called
+
+
+def contacts(runs: Sequence[Start]) -> BatchTouching | None:
+    """Return the contacts of runs in a SIMD batch, or None for an arm without contacts."""
+    kernel, p = touches.kernel(runs[0].model), np.array([run.model.p for run in runs])
+    return None if kernel is None else BatchTouching(kernel, runs[0].layout, kernel.constants_of(p))
 
 
 def recorded_beside(runs: Sequence[Start], records: Sequence[Recorded], courses: Sequence[Course]) -> Recorded | None:

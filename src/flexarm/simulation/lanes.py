@@ -18,7 +18,25 @@ from flexarm.native.language import Floats, Words, call, lanes, sqrt
 from flexarm.native.once import Once
 from flexarm.simulation.advance import whole
 from flexarm.simulation.lanes_closures import LanesClosing, close_lanes
-from flexarm.simulation.rhs import DIVERGED, interval
+from flexarm.simulation.lanes_touches import (
+    LanesTouching,
+    advanced_lanes,
+    measured_given,
+    measured_lanes,
+    suspected,
+)
+from flexarm.simulation.rhs import (
+    DIVERGED,
+    EARLY,
+    HALF,
+    PARTS,
+    departs,
+    interval,
+    may_touch,
+    passes,
+    touched_in,
+    touching_at,
+)
 from flexarm.simulation.stages import (
     NEARLY,
     SPACING,
@@ -34,7 +52,7 @@ from flexarm.simulation.stages import (
     shortest,
     summed,
 )
-from flexarm.simulation.steps import Trail, copied, placed
+from flexarm.simulation.steps import BRIEF, Trail, copied, placed
 
 UNDER_WAY, DONE, TOO_SHORT, GROWN, ENDED = 0, 1, 2, 3, 4
 """Status of a run: running, completed, steps too short, diverged, ended by a check."""
@@ -57,6 +75,8 @@ class Lanes:
         The method, and the steps of all lanes.
     closing : LanesClosing
         The arm's closures.
+    touching : LanesTouching
+        The arm's contacts.
     size, states, constants, base : int
         Length of a state with quadrature states, length without them, and the numbers of each run after u, from `base`.
     weighed : int
@@ -105,6 +125,7 @@ class Lanes:
     data: int
     method: Stages
     closing: LanesClosing
+    touching: LanesTouching
     size: int
     states: int
     weighed: int
@@ -223,6 +244,9 @@ def taken(s: Lanes, lane: int) -> None:
     spread(s.own[r * s.constants :], s.buffer[s.base :], lane, s.constants)
     loops = s.closing
     spread(loops.own[r * loops.constants :], loops.given[LANES * loops.known :], lane, loops.constants)
+    touching = s.touching
+    known = touching.coordinates + touching.own
+    spread(touching.of_runs[r * touching.constants :], touching.given[LANES * known :], lane, touching.constants)
     s.part[lane], s.end[lane] = s.where[r], s.where[r] + s.stretches[r]
     s.table[lane] = s.course[r]
     spread(s.laws[s.course[r] * s.fixed :], s.given, lane, s.fixed)
@@ -305,6 +329,8 @@ def begun(s: Lanes) -> None:
         s.took[lane], s.dt[lane] = s.a[lane], 0.0
     tiled(s.a, M, s.size)
     copied(y, x, inner)
+    if s.touching.kernel != 0:
+        measured_lanes(s.touching, y, 0)
     evaluated(s, 0.0, f)
     for i in lanes(width):
         k[i] = f[i] if M[i] > 0.0 else k[i]
@@ -411,21 +437,16 @@ def accept_steps(s: Lanes) -> None:
         if r == NONE:
             continue
         s.evaluations[r] += method.stages
-        if method.adaptive == 0:
-            s.took[lane] = 1.0
-            continue
-        error, end = error_of(method, s.a[lane], s.b[lane], float(s.size)), s.corners[s.part[lane] + 1]
-        if error < 1.0:
-            s.took[lane] = 1.0
-            ready = following(method, error, s.dt[lane], s.refused[lane])
-            if s.new[lane] < end or ready > s.h[lane]:  # the last step may be short
-                s.h[lane] = ready
-            s.refused[lane] = 0
-        else:  # the step is rejected
-            s.h[lane] = shortened(method, error, s.dt[lane])
-            s.refused[lane] = 1
-            if not s.h[lane] >= shortest(s.t[lane], error, end - s.corners[s.part[lane]]):  # true also for NaN
-                closed(s, lane, TOO_SHORT)
+        s.took[lane] = 1.0
+        if method.adaptive == 1:
+            s.a[lane] = error_of(method, s.a[lane], s.b[lane], float(s.size))
+            s.took[lane] = 1.0 if s.a[lane] < 1.0 else 0.0
+    if method.adaptive == 1:
+        if s.touching.kernel != 0:
+            brushes(s)
+        for lane in range(LANES):
+            if s.run[lane] != NONE:
+                continued(s, lane, s.a[lane])
     for lane in range(LANES):
         if s.took[lane] > 0.0 and (is_sound(s.end_y, lane, s.states, DIVERGED) == 0 or is_within(s, lane) == 0):
             s.took[lane] = 0.0
@@ -435,6 +456,140 @@ def accept_steps(s: Lanes) -> None:
             if s.look[s.run[lane]] == 0:
                 s.took[lane] = 0.0
                 closed(s, lane, ENDED)
+
+
+def continued(s: Lanes, lane: int, error: float) -> None:
+    """Set a lane's next step, or end its run, after a step with this error relative to the tolerance."""
+    method, end = s.method, s.corners[s.part[lane] + 1]
+    if s.touching.hit[lane] == 1:
+        s.took[lane] = 0.0
+        s.h[lane], s.refused[lane] = 0.25 * s.dt[lane], 1
+    elif error < 1.0:
+        ready = following(method, error, s.dt[lane], s.refused[lane])
+        if s.new[lane] < end or ready > s.h[lane]:  # the last step may be short
+            s.h[lane] = ready
+        s.refused[lane] = 0
+    else:  # the step is rejected
+        s.h[lane] = shortened(method, error, s.dt[lane])
+        s.refused[lane] = 1
+        if not s.h[lane] >= shortest(s.t[lane], error, end - s.corners[s.part[lane]]):  # true also for NaN
+            closed(s, lane, TOO_SHORT)
+
+
+def brushes(s: Lanes) -> None:
+    """Find the lanes in whose step parts touch, or are apart, only between its ends, as `explicit.brushes` does."""
+    touching = s.touching
+    opened_for_check(s)
+    measured_lanes(touching, s.end_y, PARTS)
+    if touching.left == 0:
+        return
+    measured_on_cubics(s, 0.5, HALF)
+    measured_on_cubics(s, s.method.c[1], PARTS + 1)
+    suspected(touching)
+    departing = 0
+    for lane in range(LANES):
+        if touching.open[lane] == 1:
+            if touching.low[lane] < 0.0:
+                gathered(touching.rows, touching.gaps, lane, touching.total)
+                departing += departs(touching.gaps, touching.count)
+            else:
+                closed_to_check(touching, lane)
+    if touching.left == 0:
+        return
+    if departing > 0:
+        measured_on_cubics(s, EARLY * s.method.c[1], 1)
+    for lane in range(LANES):
+        if touching.open[lane] == 1:
+            gathered(touching.rows, touching.gaps, lane, touching.total)
+            if departing > 0 and passes(touching.gaps, touching.count) == 1:
+                touching.hit[lane] = 1
+                closed_to_check(touching, lane)
+            elif may_touch(touching.gaps, touching.count) == 1:
+                s.evaluations[s.run[lane]] += s.method.further
+            else:
+                closed_to_check(touching, lane)
+    if touching.left > 0:
+        brushes_along(s)
+        touching.left = 0
+
+
+def opened_for_check(s: Lanes) -> None:
+    """Open the lanes whose step would be accepted and is not too short for a check."""
+    touching = s.touching
+    touching.left = 0
+    for lane in range(LANES):
+        touching.hit[lane], touching.open[lane] = 0, 0
+        if s.took[lane] > 0.0 and s.dt[lane] > BRIEF * (s.corners[s.part[lane] + 1] - s.corners[s.part[lane]]):
+            touching.open[lane] = 1
+            touching.left += 1
+
+
+def closed_to_check(s: LanesTouching, lane: int) -> None:
+    """End the check of a lane."""
+    s.open[lane] = 0
+    s.left -= 1
+
+
+def measured_on_cubics(s: Lanes, along: float, row: int) -> None:
+    """Compute the functions of touches at a fraction of each lane's step, as `explicit.measured_on_cubic` does."""
+    touching = s.touching
+    on_cubics(s, along, 0, touching.given, LANES * touching.coordinates)
+    own = touching.given[LANES * touching.coordinates :]
+    on_cubics(s, along, LANES * touching.place, own, LANES * touching.own)
+    measured_given(touching, row)
+
+
+def on_cubics(s: Lanes, along: float, first: int, to: Floats, count: int) -> None:
+    """Compute some numbers of the states at a fraction of each lane's step, from the first one on."""
+    left = 1.0 - along
+    a, c = (1.0 + 2.0 * along) * left * left, (3.0 - 2.0 * along) * along * along
+    y, z, k, h = s.y[first:], s.end_y[first:], s.method.k[first:], s.method.h[first:]
+    last = s.method.k[s.method.stages * LANES * s.size + first :]
+    for i in lanes(count):
+        to[i] = a * y[i] + h[i] * along * left * left * k[i] + c * z[i] - h[i] * along * along * left * last[i]
+
+
+def brushes_along(s: Lanes) -> None:
+    """Find contacts on the interpolating polynomials of the open lanes."""
+    touching = s.touching
+    interpolating(s)
+    for part in range(1, PARTS):
+        for lane in range(LANES):
+            s.b[lane] = float(part) / float(PARTS)
+        brushes_at(s, part)
+    for part in range(1, PARTS):
+        for i in range(touching.count):
+            found = 0
+            for lane in range(LANES):
+                s.b[lane] = 0.0
+                if touching.open[lane] == 1:
+                    gathered(touching.rows, touching.gaps, lane, touching.total)
+                    s.b[lane] = touching_at(touching.gaps, touching.count, part, i)
+                    found += 1 if s.b[lane] > 0.0 else 0
+            if found > 0:
+                brushes_at(s, PARTS + 1)
+
+
+def brushes_at(s: Lanes, row: int) -> None:
+    """Find contacts at the fractions `b` of the open lanes' steps; where it is 0 there is none."""
+    tiled(s.b, s.M, s.size)
+    interpolated(s.method, s.M, s.y, s.end_y, s.f)
+    if s.closing.kernel != 0:
+        for lane in range(LANES):
+            s.closing.open[lane] = float(s.touching.open[lane])
+        close_lanes(s.closing, s.f)
+    measured_lanes(s.touching, s.f, row)
+    hits(s.touching, row)
+
+
+def hits(s: LanesTouching, row: int) -> None:
+    """Close the open lanes in which parts of the arm touch, or are apart, in a row and not at the ends of a step."""
+    for lane in range(LANES):
+        if s.open[lane] == 1:
+            gathered(s.rows, s.gaps, lane, s.total)
+            if touched_in(s.gaps, s.count, row) == 1:
+                s.hit[lane] = 1
+                closed_to_check(s, lane)
 
 
 def is_within(s: Lanes, lane: int) -> int:
@@ -485,6 +640,9 @@ def interpolating(s: Lanes) -> None:
     for e in range(method.further):
         moved(method, method.stages + method.smoothed + 1 + e, s.y, x, inner)
         stage = method.stages + 1 + e
+        if s.touching.left > 0:
+            measured_lanes(s.touching, x, PARTS + 1)
+            hits(s.touching, PARTS + 1)
         evaluated(s, method.c[stage], method.k[stage * width :])
     polynomial(method, s.y, s.end_y)
 
@@ -515,6 +673,7 @@ def passed(s: Lanes) -> None:
     for i in lanes(width):
         y[i] = z[i] if M[i] > 0.0 else y[i]
         k[i] = f[i] if M[i] > 0.0 else k[i]
+    advanced_lanes(s.touching, s.took)
     for lane in range(LANES):
         if s.took[lane] > 0.0:
             r = s.run[lane]

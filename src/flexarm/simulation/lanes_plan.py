@@ -16,6 +16,7 @@ from flexarm.simulation.butcher import METHODS
 from flexarm.simulation.divergence import FIRST
 from flexarm.simulation.lanes import CODE, By, Lanes, Tables
 from flexarm.simulation.lanes_closures import BatchClosing
+from flexarm.simulation.lanes_touches import BatchTouching
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.stages import stages_of
 
@@ -155,6 +156,8 @@ class Abreast:
         Checks a run that takes many evaluations; returns the evaluations of the next check, or 0 to end the run.
     closing : BatchClosing, optional
         The arm's closures, if it has some.
+    touching : BatchTouching, optional
+        The arm's contacts, if it has some.
     trails : list of Trail
         Records of the steps of each run for derivatives, if these are wanted.
 
@@ -176,6 +179,7 @@ class Abreast:
         judge: Judge = ended,
         closing: BatchClosing | None = None,
         trails: Sequence[Placed] = (),
+        touching: BatchTouching | None = None,
     ):
         count, layout, tableau = len(start), shared.layout, METHODS[shared.method]
         stage = Stage(courses, shared.inputs)
@@ -184,8 +188,8 @@ class Abreast:
         corners = np.concatenate([each.corners for each in courses])
         width = LANES * layout.size
         base = LANES * (1 + layout.states + layout.fed - layout.exogenous)  # w belongs to each run
-        closing = closing or BatchClosing()
-        self._held = stage, shared, CODE(), closing
+        closing, touching = closing or BatchClosing(), touching or BatchTouching()
+        self._held = stage, shared, CODE(), closing, touching
         self.look = np.full(count, shared.budget)
         self._judge = JUDGE(lambda _y, _t, lane: self._looked(judge, lane or 0))
         self.failure: BaseException | None = None
@@ -206,6 +210,7 @@ class Abreast:
                 data=stage.data,
                 method=stages_of(tableau, width),  # type: ignore[arg-type]  # a record is placed
                 closing=closing.record,  # type: ignore[arg-type]
+                touching=touching.record,  # type: ignore[arg-type]
                 size=layout.size,
                 states=layout.states,
                 weighed=layout.steering.stop,

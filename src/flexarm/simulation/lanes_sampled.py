@@ -21,6 +21,7 @@ from flexarm.simulation.advance import LARGEST
 from flexarm.simulation.lanes import DONE, NONE, UNDER_WAY, Lanes, advanced, gathered, spread, taken
 from flexarm.simulation.lanes_closures import BatchClosing
 from flexarm.simulation.lanes_plan import Abreast, BatchSettings, Course
+from flexarm.simulation.lanes_touches import BatchTouching
 from flexarm.simulation.sampled_calls import SampledCalls
 from flexarm.simulation.steps import copied
 
@@ -121,8 +122,8 @@ class Clock:
         The law of each run at its beginning.
     own : (runs, k)
         Numbers of each run after u.
-    closing : BatchClosing or None
-        The arm's closures, with constants of each lane.
+    closing, touching : BatchClosing or None, BatchTouching or None
+        The arm's closures and contacts, with constants of each lane.
     out, held : (runs, total, layout.size), (runs, total, m + recorded)
         Memory for states, and for u with recorded signals. It contains the first state.
     trails, samples : list of Trail, int
@@ -148,6 +149,7 @@ class Clock:
         calls: Sequence[SampledCalls],
         own: Array,
         closing: BatchClosing | None,
+        touching: BatchTouching | None,
         out: Array,
         held: Array,
         trails: Sequence[Placed] = (),
@@ -174,7 +176,7 @@ class Clock:
         start = np.zeros((LANES, size))
         each = [trails[i] for i in lanes] if trails else []
         some = shared, start, own[lanes], courses, np.arange(LANES), out
-        self._motion = Abreast(*some, closing=closing, trails=each)
+        self._motion = Abreast(*some, closing=closing, trails=each, touching=touching)
         arguments = 1 + states + memory + noises
         self.called, self.applied = np.empty((samples, arguments, LANES)), np.empty((samples, m, LANES))
         self._codes = law, out

@@ -686,24 +686,26 @@ def measured(s: RunRecord, x: Floats, row: int) -> None:
     call(s.touch, x, s.gaps[row * s.gapped :], s.touched)
 
 
-def side_of(s: RunRecord, i: int) -> float:
-    """Return the sign of a function of touches at both ends of a step, or 0 if the signs differ or one is zero."""
-    first, last = s.gaps[i], s.gaps[PARTS * s.gapped + i]
+def side_of(gaps: Floats, count: int, i: int) -> float:
+    """Return the sign of a function of touches at both ends of a step, or 0 if the signs differ or one is zero.
+
+    In this function and in those below, `gaps` has the `count` functions at the borders of a step's parts.
+    """
+    first, last = gaps[i], gaps[PARTS * count + i]
     if first > 0.0 and last > 0.0:
         return 1.0
     return -1.0 if first < 0.0 and last < 0.0 else 0.0
 
 
-def may_touch(s: RunRecord) -> int:
+def may_touch(gaps: Floats, count: int) -> int:
     """Return 1 if a function of touches with one sign at both ends of a step may have the other one between them.
 
     A parabola passes through the values there and near the middle.
     """
-    count = s.gapped
     for i in range(count):
-        side = side_of(s, i)
+        side = side_of(gaps, count, i)
         if side != 0.0:
-            first, middle, last = side * s.gaps[i], side * s.gaps[HALF * count + i], side * s.gaps[PARTS * count + i]
+            first, middle, last = side * gaps[i], side * gaps[HALF * count + i], side * gaps[PARTS * count + i]
             bent, slope = first - 2.0 * middle + last, 0.5 * (first - last)
             if middle <= 0.0:
                 return 1
@@ -712,26 +714,39 @@ def may_touch(s: RunRecord) -> int:
     return 0
 
 
-def passes(s: RunRecord) -> int:
+def departs(gaps: Floats, count: int) -> int:
+    """Return 1 if a function of touches changes its sign from a step's start to its first stage (last row), else 0."""
+    for i in range(count):
+        if gaps[i] * gaps[(PARTS + 1) * count + i] < 0.0:
+            return 1
+    return 0
+
+
+def passes(gaps: Floats, count: int) -> int:
     """Return 1 if a contact at a step's start becomes deeper and ends before the step's first stage, else 0.
 
     Row 1 belongs to a state right after the start, and the last row to the first stage. No rate of the step, apart from
     those at the start, would contain the force.
     """
-    count = s.gapped
     for i in range(count):
-        first, after, then = s.gaps[i], s.gaps[count + i], s.gaps[(PARTS + 1) * count + i]
+        first, after, then = gaps[i], gaps[count + i], gaps[(PARTS + 1) * count + i]
         if first * then < 0.0 and first * (after - first) > 0.0:
             return 1
     return 0
 
 
-def touched_in(s: RunRecord, row: int) -> int:
+def touched_in(gaps: Floats, count: int, row: int) -> int:
     """Return 1 if a function of touches has one sign at both ends of a step and the other one in a row, else 0."""
-    for i in range(s.gapped):
-        if side_of(s, i) * s.gaps[row * s.gapped + i] < 0.0:
+    for i in range(count):
+        if side_of(gaps, count, i) * gaps[row * count + i] < 0.0:
             return 1
     return 0
+
+
+def touching_at(gaps: Floats, count: int, part: int, i: int) -> float:
+    """Return where a function of touches may have the other sign about a border, as a fraction; 0 if nowhere."""
+    side = side_of(gaps, count, i)
+    return turning(gaps, count, part, i, side) if side != 0.0 else 0.0
 
 
 def put_on_closures(shared: Sequence[RunRecord], x: Floats) -> None:

@@ -30,14 +30,15 @@ from flexarm.simulation.rhs import (
     PARTS,
     RunRecord,
     crosses,
+    departs,
     looked,
     may_touch,
     measured,
     nears,
     passes,
     put_on_closures,
-    side_of,
     touched_in,
+    touching_at,
     turning,
     unmarked,
     was_beyond,
@@ -541,23 +542,23 @@ def brushes(s: Step, h: float) -> int:
 
 def brushes_within(s: Step, h: float) -> int:
     """Return 1 if parts touch, or are apart, along the polynomial of `fitted` and not at its ends."""
-    shared = s.shared[0]
+    gaps, count = s.shared[0].gaps, s.shared[0].gapped
     brushes_at(s, 0.0, h, 0)
-    brushes_at(s, EARLY * s.c[0], h, 1)
     brushes_at(s, 0.5, h, HALF)
     brushes_at(s, 1.0, h, PARTS)
     brushes_at(s, s.c[0], h, PARTS + 1)
-    if passes(shared) == 1:
-        return 1
-    if may_touch(shared) == 0:
+    if departs(gaps, count) == 1:
+        brushes_at(s, EARLY * s.c[0], h, 1)
+        if passes(gaps, count) == 1:
+            return 1
+    if may_touch(gaps, count) == 0:
         return 0
     for part in range(1, PARTS):
         if brushes_at(s, float(part) / float(PARTS), h, part) == 1:
             return 1
     for part in range(1, PARTS):
-        for i in range(shared.gapped):
-            side = side_of(shared, i)
-            along = turning(shared.gaps, shared.gapped, part, i, side) if side != 0.0 else 0.0
+        for i in range(count):
+            along = touching_at(gaps, count, part, i)
             if along > 0.0 and brushes_at(s, along, h, PARTS + 1) == 1:
                 return 1
     return 0
@@ -568,7 +569,7 @@ def brushes_at(s: Step, along: float, h: float, row: int) -> int:
     between(s, along, h, s.trial)
     put_on_closures(s.shared, s.trial)
     measured(s.shared[0], s.trial, row)
-    return touched_in(s.shared[0], row)
+    return touched_in(s.shared[0].gaps, s.shared[0].gapped, row)
 
 
 def crosses_at(s: Step, along: float, h: float, row: int) -> int:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from flexarm.model import Model
 from flexarm.model.tracing import Traced
+from flexarm.native.kernel import Kernel
 from flexarm.simulation.layout import Layout
 from flexarm.simulation.rhs import Plan
 
@@ -37,7 +38,14 @@ def touches(model: Traced) -> "ca.Function":
 
 def touching(model: Model, plan: Plan, layout: Layout) -> None:
     """Have the steps of a plan find contacts that are shorter than a step."""
-    if model.arm.touches:
-        kernel = model.compiled("touches", touches)
-        if kernel.code.facts["n_out"] > 0:
-            plan.touch(kernel, model.nq, layout.s)
+    found = kernel(model)
+    if found is not None:
+        plan.touch(found, model.nq, layout.s)
+
+
+def kernel(model: Model) -> Kernel | None:
+    """Return the compiled functions of (q, s), or None for an arm without contacts."""
+    if not model.arm.touches:
+        return None
+    found = model.compiled("touches", touches)
+    return found if found.code.facts["n_out"] > 0 else None
