@@ -75,7 +75,7 @@ def no_crossings(q: Vector, qd: Vector) -> Vector:
 
 
 def no_touches(q: Vector, s: Vector) -> Vector:
-    """Return no functions, for an element that always acts or at whose contacts solvers stop."""
+    """Return no functions, for an element that always acts."""
     return []
 
 
@@ -104,7 +104,7 @@ class Element:
     crossings : (q, qd) -> (crossings,)
         Functions that change sign where the solver must stop.
     touches : (q, s) -> (touches,)
-        Functions that change sign where a force begins or ends at which no solver stops.
+        Functions that change sign where a force begins or ends, whether a solver stops there or not.
     reads : Seen -> (torque, current), optional
         Sensor signals of a motor, before its gear.
     tension : Seen -> scalar, optional
@@ -231,7 +231,7 @@ def crossings(chain: _Acted, q: Vector, qd: Vector) -> Vector:
 
 
 def touches(chain: _Acted, q: Vector, s: Vector) -> Vector:
-    """Return the functions of all elements that change sign where a force begins or ends without a stop."""
+    """Return the functions of all elements that change sign where a force begins or ends."""
     found: Vector = []
     first = 0
     for element in chain.elements:

@@ -4,7 +4,7 @@ All act on a deflection p of a coordinate y: p = y, or the part of y beyond the 
 F dp/dy, and its rate is p' = dp/dy y'. The energy balance is therefore the same with and without backlash.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
@@ -172,7 +172,7 @@ def transmission(
         states=0 if spring is None else len(spring.states),
         exogenous=0 if spring is None else len(spring.exogenous),
         crossings=no_crossings if sharp is None else partial(crossings, sharp),
-        touches=no_touches if gap is None or sharp is not None else partial(touches, gap),
+        touches=no_touches if gap is None else partial(touches, gap),
     )
 
 
@@ -232,9 +232,8 @@ def stops(description: Stops, row: Vector, name: Name) -> Element:
         forces = [k * y + d * sign * dot(row, qd) for y, (_, sign) in zip(over(q), ends, strict=True)]
         return touching(over(q), forces, d)
 
-    if description.sharp:
-        return Element(along(row), push, energy, crossings=crossings)
-    return Element(along(row), push, energy, touches=lambda q, s: over(q))
+    stop = Element(along(row), push, energy, touches=lambda q, s: over(q))
+    return replace(stop, crossings=crossings) if description.sharp else stop
 
 
 def parallel(description: Parallel, row: Vector, name: Name) -> Element:

@@ -44,6 +44,8 @@ class Plants:
         Constants of each plant, if the model varies. They follow w, in the shared buffer from `place` on.
     closing, looped, loops : (looped,), int, (count, looped)
         Constants of the correction towards the closures: those of the current plant in the plan, and of each plant.
+    touching, touched, contacts : (touched,), int, (count, touched)
+        The same of the functions of touches.
     energy : (count, size - states)
         Work of the inputs and dissipated energy since the last reset [J].
     gained : (count, size - states)
@@ -69,6 +71,9 @@ class Plants:
     closing: Floats
     looped: int
     loops: Floats
+    touching: Floats
+    touched: int
+    contacts: Floats
     u: Floats
     w: Floats
     x: Floats
@@ -98,6 +103,7 @@ def one_by_one(p: Plants) -> int:
         copied(p.w[i * p.exogenous :], shared.buffer[1 + states + p.inputs :], p.exogenous)
         copied(p.constants[i * p.fixed :], shared.buffer[p.place :], p.fixed)
         copied(p.loops[i * p.looped :], p.closing, p.looped)
+        copied(p.contacts[i * p.touched :], p.touching, p.touched)
         shared.evaluations = 0
         call(p.advance, p.solvers[i], 0.0, p.y, p.end, 1, p.row, p.reached)
         p.failed[i] = WELL if p.reached[0] == 1 else ENDLESS if shared.evaluations >= p.most else FAILED

@@ -159,6 +159,8 @@ class Plan:
         self.fixed = self.buffer[place + exogenous : place + exogenous + len(w)]
         self.loops = np.empty(0)
         """Constants of the correction towards the closures."""
+        self.contacts = np.empty(0)
+        """Constants of the functions of touches."""
         self.most = np.full(states, np.inf)
         """Sizes of states beyond which a motion has diverged."""
         self.shared = Placed(
@@ -271,7 +273,8 @@ class Plan:
         """Shorten a step if a value of a kernel of coordinates and states changes its sign twice within it."""
         given = np.concatenate([np.zeros(coordinates + own.stop - own.start), kernel.constants])
         known = coordinates + own.stop - own.start
-        self.takes(kernel, given[known:])
+        self.contacts = given[known:]
+        self.takes(kernel, self.contacts)
         count = len(kernel.one(given[:known]))
         gaps = np.zeros((PARTS + 2) * count)
         evaluate = kernel.code.addresses["evaluate"]

@@ -14,7 +14,7 @@ from flexarm.model import Model, ModelLike, as_model, closures
 from flexarm.model.attitudes import unit_pose
 from flexarm.native.code import Code
 from flexarm.native.language import Placed
-from flexarm.simulation import advance, methods, solvers
+from flexarm.simulation import advance, methods, solvers, touches
 from flexarm.simulation.advance import Stretch
 from flexarm.simulation.balance import WORST
 from flexarm.simulation.diagnosis import diagnosis
@@ -25,6 +25,7 @@ from flexarm.simulation.implicit import Implicit
 from flexarm.simulation.inputs import constant
 from flexarm.simulation.lanes_closures import BatchClosing
 from flexarm.simulation.lanes_plan import Abreast, BatchSettings, Course
+from flexarm.simulation.lanes_touches import BatchTouching
 from flexarm.simulation.layout import RIDING, Layout
 from flexarm.simulation.methods import Solve
 from flexarm.simulation.parameters import parameter_rows
@@ -176,8 +177,8 @@ class Stepper:
             self._own = self._explicit(plan)
             found = [self._own.advance] * count
         lanes = not self._implicit and count > 1
-        closing = np.tile(plan.loops, (count, 1))
-        abreast = self._abreast(count, m, len(w), closing) if lanes else None
+        closing, touching = (np.tile(each, (count, 1)) for each in (plan.loops, plan.contacts))
+        abreast = self._abreast(count, m, len(w), closing, touching) if lanes else None
         self._plants = Placed(
             Plants(
                 shared=np.array([plan.address]),  # type: ignore[arg-type]  # an address a word
@@ -197,6 +198,9 @@ class Stepper:
                 closing=plan.loops,
                 looped=len(plan.loops),
                 loops=closing,
+                touching=plan.contacts,
+                touched=len(plan.contacts),
+                contacts=touching,
                 u=np.zeros((count, m)),
                 w=np.zeros((count, layout.exogenous)),
                 x=np.zeros((count, states)),
@@ -442,6 +446,7 @@ class Stepper:
         x = self._begun(plants.x[i])
         solve = self._solve(plan, self._steppings[i] if self._implicit else None)
         plan.u[:], plan.fixed[:], plan.loops[:] = plants.u[i], plants.constants[i], plants.loops[i]
+        plan.contacts[:] = plants.contacts[i]
         plan.shared.evaluations = 0
         for a, b in self._acting.stretches(i, t, t + self.period):
             self._acting.feed(plan, i, a, b, x, plants.w[i])
@@ -558,19 +563,20 @@ class Stepper:
         tableau, atol = solvers.EXPLICIT[self.method], self._layout.tolerances(self._options["atol"])
         return Explicit(tableau, plan, self._options["rtol"], atol, self.longest, self.guess, MOST_EVALUATIONS)
 
-    def _abreast(self, count: int, m: int, fixed: int, loops: Array) -> Abreast:
+    def _abreast(self, count: int, m: int, fixed: int, loops: Array, contacts: Array) -> Abreast:
         """Return a run over a period for each plant, in SIMD batches."""
         model = self._model
         known = model.nq + model.nv
         closing = BatchClosing(closures.kernel(model), known, loops) if model.arm.closures else None
-        layout, ends = self._layout, np.array([0.0, self.period])
+        kernel, layout, ends = touches.kernel(model), self._layout, np.array([0.0, self.period])
+        touching = None if kernel is None else BatchTouching(kernel, layout, contacts)
         rate, rtol, atol = self._model.kernel("state_rate").vector_code, self._options["rtol"], self._options["atol"]
         times = ends[:1]
         most, limits = np.full(layout.states, np.inf), (self.guess, MOST_EVALUATIONS)
         common = BatchSettings(rate, layout, m, self.method, rtol, atol, self._length, most, times, *limits)
         courses = [Course(ends, np.zeros((1, m)))] * count
         start, own = np.zeros((count, layout.size)), np.zeros((count, layout.exogenous + fixed))
-        return Abreast(common, start, own, courses, np.arange(count), start, closing=closing)
+        return Abreast(common, start, own, courses, np.arange(count), start, closing=closing, touching=touching)
 
     def _plan(self, model: Model) -> tuple[Plan, Code]:
         """Return a plan of the arm for the method, and the code of its rates."""
@@ -582,6 +588,7 @@ class Stepper:
             rate.addresses["evaluate"], self._layout.states, m, len(RIDING), rate, tried, kernel.constants, exogenous
         )
         methods.closing(model, plan)
+        touches.touching(model, plan, self._layout)
         return plan, rate
 
     @property
@@ -603,6 +610,9 @@ class Stepper:
         self._p[chosen], self._plants.constants[chosen] = rows, w
         if self._model.arm.closures:
             self._plants.loops[chosen] = closures.kernel(self._model).constants_of(rows)
+        kernel = touches.kernel(self._model)
+        if kernel is not None:
+            self._plants.contacts[chosen] = kernel.constants_of(rows)
 
 
 def _closed(model: Model, start: Array, given: tuple[bool, bool], p: Array) -> Array:
