@@ -14,7 +14,8 @@
 - Events: `breakpoints`, `restarts` at fast inputs, `crossings`: sharp backlash and end stops, at which a run stops, and
   `touches`: contacts that are shorter than a step.
 - SIMD batches: `lanes` takes and rejects their steps, `lanes_plan` has their data, `lanes_sampled` calls their sampled
-  controllers, and `lanes_closures` moves their states onto the closures of an arm. `lanes_implicit` takes `steps`.
+  controllers, `lanes_closures` moves their states onto the closures of an arm, and `lanes_touches` has their contacts.
+  `lanes_implicit` takes `steps`.
 - Ensembles: `ensemble` (`simulate_many`), `ensemble_runs`, `ensemble_pool`, `ensemble_files`, `ensemble_dataset`,
   `ensemble_sensitivities`, and `gpu`, `gpu_loops` and `gpu_states` on a graphics processor, with `gpu_contacts` at
   sharp contacts and `gpu_implicit` and `gpu_implicit_loops` for implicit methods.

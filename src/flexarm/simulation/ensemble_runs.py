@@ -421,8 +421,8 @@ class SideBySide:
         own = np.hstack([held_outside(runs, indices), constants(runs, rate, indices)])
         self._judges: dict[int, divergence.Judge] = {}
         self._said: dict[int, str] = {}
-        parts = {"closing": closing(runs, indices), "touching": touching(runs, layout, indices)}
-        self._abreast = Abreast(shared, x[:, 0], own, courses, which, x, self._look, **parts)
+        parts = closing(runs, indices), touching(runs, layout, indices)
+        self._abreast = Abreast(shared, x[:, 0], own, courses, which, x, self._look, *parts)
 
     def _look(self, row: int, t: float, x: Array, evaluations: int) -> int:
         """Check a run that takes many evaluations; return the evaluations of the next check, or 0 to end the run."""

@@ -53,6 +53,7 @@ from flexarm.simulation.stages import (
     first_trial,
     following,
     interpolated,
+    is_brief,
     moved,
     polynomial,
     shortened,
@@ -60,7 +61,7 @@ from flexarm.simulation.stages import (
     stages_of,
     summed,
 )
-from flexarm.simulation.steps import BRIEF, CONTACT, Trail, copied, placed
+from flexarm.simulation.steps import CONTACT, Trail, copied, placed
 
 ADVANCE = ctypes.CFUNCTYPE(
     None,
@@ -281,7 +282,7 @@ def adapted(s: ExplicitSteps, times: Floats, count: int, out: Floats, reached: W
         s.next = wanted
         if shared.stop != 0 or shared.evaluations >= limit:
             return
-        if shared.touch != 0 and error < 1.0 and s.h > BRIEF * (end - t0) and brushes(s) == 1:
+        if shared.touch != 0 and error < 1.0 and is_brief(s.h, s.t, end - t0) == 0 and brushes(s) == 1:
             wanted, refused = 0.25 * s.h, 1
             continue
         if error < 1.0:

@@ -46,13 +46,14 @@ from flexarm.simulation.stages import (
     first_trial,
     following,
     interpolated,
+    is_brief,
     moved,
     polynomial,
     shortened,
     shortest,
     summed,
 )
-from flexarm.simulation.steps import BRIEF, Trail, copied, placed
+from flexarm.simulation.steps import Trail, copied, placed
 
 UNDER_WAY, DONE, TOO_SHORT, GROWN, ENDED = 0, 1, 2, 3, 4
 """Status of a run: running, completed, steps too short, diverged, ended by a check."""
@@ -519,9 +520,10 @@ def opened_for_check(s: Lanes) -> None:
     touching.left = 0
     for lane in range(LANES):
         touching.hit[lane], touching.open[lane] = 0, 0
-        if s.took[lane] > 0.0 and s.dt[lane] > BRIEF * (s.corners[s.part[lane] + 1] - s.corners[s.part[lane]]):
-            touching.open[lane] = 1
-            touching.left += 1
+        if s.took[lane] > 0.0:
+            length = s.corners[s.part[lane] + 1] - s.corners[s.part[lane]]
+            touching.open[lane] = 1 - is_brief(s.dt[lane], s.t[lane], length)
+            touching.left += touching.open[lane]
 
 
 def closed_to_check(s: LanesTouching, lane: int) -> None:

@@ -178,8 +178,8 @@ class Abreast:
         out: Array,
         judge: Judge = ended,
         closing: BatchClosing | None = None,
-        trails: Sequence[Placed] = (),
         touching: BatchTouching | None = None,
+        trails: Sequence[Placed] = (),
     ):
         count, layout, tableau = len(start), shared.layout, METHODS[shared.method]
         stage = Stage(courses, shared.inputs)

@@ -176,7 +176,7 @@ class Clock:
         start = np.zeros((LANES, size))
         each = [trails[i] for i in lanes] if trails else []
         some = shared, start, own[lanes], courses, np.arange(LANES), out
-        self._motion = Abreast(*some, closing=closing, trails=each, touching=touching)
+        self._motion = Abreast(*some, closing=closing, touching=touching, trails=each)
         arguments = 1 + states + memory + noises
         self.called, self.applied = np.empty((samples, arguments, LANES)), np.empty((samples, m, LANES))
         self._codes = law, out

@@ -10,7 +10,7 @@ import numpy as np
 
 from flexarm.native.language import Floats, Placed, Words, lanes, sqrt
 from flexarm.simulation.butcher import ButcherTableau
-from flexarm.simulation.steps import copied
+from flexarm.simulation.steps import BRIEF, copied
 
 SAFETY, LEAST, MOST = 0.9, 0.2, 10.0
 """The next step is a little shorter than the error allows, and changes by a factor within these bounds."""
@@ -170,6 +170,11 @@ def shortest(t: float, error: float, length: float) -> float:
     """Return the length below which a step ends the run [s], in an interval of this length."""
     least = max(10.0 * SPACING * abs(t), TINY)
     return least if error < HUGE else max(least, NO_RATES * length)
+
+
+def is_brief(h: float, t: float, length: float) -> int:
+    """Return 1 if a step is so short that it may pass over a contact, in an interval of this length, else 0."""
+    return 1 if h <= max(BRIEF * length, 4.0 * shortest(t, 0.0, length)) else 0
 
 
 def first_trial(state: float, rate: float) -> float:
