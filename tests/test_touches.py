@@ -7,8 +7,11 @@ same motion in single runs.
 import numpy as np
 import pytest
 
+from host_gpu import HostGpu
+
 import flexarm as fa
-from flexarm.simulation import ensemble_runs
+from flexarm.native import cuda
+from flexarm.simulation import ensemble_runs, gpu
 
 G, UNTIL, STIFFNESS, TOP = 9.0, 0.62, 1e5, 0.5
 COUNT = 11
@@ -128,3 +131,36 @@ def test_gradients_of_many_runs_contain_short_contacts():
         one = fa.gradient(run | {name: more[name][i] for name in more}, ["qd0"], of=lambda q: q[0])
         assert found.value[i] == pytest.approx(one.value, rel=1e-12)
         assert found["qd0"][i] == pytest.approx(one["qd0"], rel=1e-9)
+
+
+@pytest.fixture
+def played(monkeypatch):
+    """This processor in the part of a graphics processor."""
+    host = HostGpu()
+    monkeypatch.setattr(cuda, "device", lambda: host)
+    return host
+
+
+@pytest.mark.parametrize(("kind", "method"), [("stop", "dop853"), ("wall", "rk45"), ("winch", "radau5")])
+def test_runs_on_a_graphics_processor_find_contacts(kind, method, played, monkeypatch):
+    """The contacts of the batches above, in one launch and in many short ones."""
+    model, more = thrown(kind), given(kind, 3)
+    short, options = short_steps(model, more), {"device": "gpu", "samples": 4, "progress": False}
+    options["solver"] = fa.Solver(method=method, rtol=1e-9)
+    whole = fa.simulate_many(model, UNTIL, **more, **options)
+    assert np.abs(whole.q.values[:, -1, 0] - short).max() < 2e-6
+    once = len(played.launched)
+    monkeypatch.setattr(gpu, "WORK", 1.0)
+    pieces = fa.simulate_many(model, UNTIL, **more, **options)
+    assert len(played.launched) > 2 * once
+    np.testing.assert_array_equal(pieces.q, whole.q)
+
+
+def test_contacts_in_numbers_of_32_bits(played):
+    """The smallest tolerance of such numbers, whose rounding is a tenth of the shortest flight beyond the stop."""
+    model, more = thrown("stop"), given("stop", 3)
+    options = {"solver": fa.Solver(method="rk45", rtol=1e-5), "samples": 2, "progress": False}
+    found = fa.simulate_many(model, UNTIL, **more, device="gpu", real="float", **options)
+    assert played.launched
+    assert set(found.status.values) == {"completed"}
+    assert np.abs(found.q.values[:, -1, 0] - short_steps(model, more)).max() < 2e-3

@@ -25,7 +25,7 @@ from flexarm.simulation.dataset import FAR
 from flexarm.simulation.disturbance import disturbed_plants
 from flexarm.simulation.explicit import MOST_EVALUATIONS
 from flexarm.simulation.feedback import integrand
-from flexarm.simulation.gpu_contacts import crossings
+from flexarm.simulation.gpu_contacts import crossings, distances
 from flexarm.simulation.gpu_loops import Form
 from flexarm.simulation.gpu_states import verified
 from flexarm.simulation.inputs import constant
@@ -166,7 +166,7 @@ class GpuEpisodes:
                 raise DescriptionError(f"device is 'gpu'; {error}") from None
             if not shape.bent:
                 found.append(straight([], 0, real, "bends"))
-            elsewhere = evaluate, gpu_loops.law, gpu_loops.correction, crossings, readings, tips, bends
+            elsewhere = evaluate, gpu_loops.law, gpu_loops.correction, crossings, distances, readings, tips, bends
             loops = ir_of(period, real=real, elsewhere=elsewhere, scalar=True, constants=shape.values(form, real))
             return [*parts()[:-1], *found, loops]  # in place of the loops of runs
 

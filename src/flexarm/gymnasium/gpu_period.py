@@ -178,7 +178,7 @@ def period(  # pragma: no cover  (runs as code for the GPU alone, like those bel
     s: Runs, g: Environments, actions: Floats, seen: Floats, final: Floats, told: Floats, flags: Words, drawn: Floats,
     r: int, row: int, column: int, most: int, begins: int, m: Stages,
     x: Floats, y: Floats, z: Floats, e: Floats, h: Floats, k: Floats, F: Floats, found: Floats, v: Floats,
-    edges: Floats, w: Floats, signals: Floats, tip: Floats, bent: Floats,
+    edges: Floats, gaps: Floats, w: Floats, signals: Floats, tip: Floats, bent: Floats,
 ) -> None:  # fmt: skip
     """Move one environment by a period, or begin an episode if the last one has ended. Only begin if `begins` is 1.
 
@@ -205,7 +205,7 @@ def period(  # pragma: no cover  (runs as code for the GPU alone, like those bel
             effort += a * a
             s.u[r * INPUTS + j] = g.holding[j] + g.limit[j] * a
         if failed == 0:
-            failed = move_arm(s, g, r, most, m, x, y, z, e, h, k, F, found, v, edges)
+            failed = move_arm(s, g, r, most, m, x, y, z, e, h, k, F, found, v, edges, gaps)
         g.steps[r] += 1
         observe(s, g, r, 0, x, e, w, signals, tip, bent)
         error, speed = distance(tip), distance(tip[3:])
@@ -255,7 +255,7 @@ def begin(s: Runs, g: Environments, r: int) -> None:  # pragma: no cover
 def move_arm(  # pragma: no cover
     s: Runs, g: Environments, r: int, most: int, m: Stages,
     x: Floats, y: Floats, z: Floats, e: Floats, h: Floats, k: Floats, F: Floats, found: Floats, v: Floats,
-    edges: Floats,
+    edges: Floats, gaps: Floats,
 ) -> int:  # fmt: skip
     """Move an arm by a period. Return 1, without a change, if that is not possible."""
     for j in lanes(SIZE):
@@ -264,7 +264,7 @@ def move_arm(  # pragma: no cover
         s.x[j * s.count + r] = g.x[j * s.count + r]
     s.now[r], s.next[r], s.piece[r], s.at[r], s.known[r], s.status[r] = s.t[0], s.guess, 0, 0, 1, UNDER_WAY
     s.taken[r], s.evaluations[r] = 0, 0
-    advanced(s, r, 1, 2, most, m, x, y, z, e, h, k, F, found, v, edges)
+    advanced(s, r, 1, 2, most, m, x, y, z, e, h, k, F, found, v, edges, gaps)
     if s.status[r] != DONE:
         return 1
     for j in lanes(STATES):

@@ -22,7 +22,7 @@ from flexarm.native.kernel import Kernel
 from flexarm.native.nvptx import Entry, Precision, evaluate, evaluated, stored, straight
 from flexarm.native.program import instructions
 from flexarm.native.sincos import Real
-from flexarm.simulation import crossings, divergence, gpu_contacts, gpu_loops, solvers
+from flexarm.simulation import crossings, divergence, gpu_contacts, gpu_loops, solvers, touches
 from flexarm.simulation.block import Block
 from flexarm.simulation.butcher import METHODS, ButcherTableau
 from flexarm.simulation.ensemble_pool import Pool
@@ -229,16 +229,18 @@ def program(
     table: bool = False,
     lengths: tuple[int, int, int] | None = None,
     edges: Kernel | None = None,
+    contacts: Kernel | None = None,
 ) -> tuple[str, Any, Entry]:
     """Return runs of a rate as `cuda.Device.kernel` takes them: key, parts and entry.
 
-    A law, a correction onto closures, a table of u and contact functions are optional. The law is a sampled one if
+    A law, a correction onto closures, a table of u, contact functions at `edges` where runs stop, and functions of
+    touches of other `contacts` are optional. The law is a sampled one if
     the `lengths` of its memory, its noise and its recorded signals are given.
     """
     source = TABLE if table else HELD if law is None else LAW if lengths is None else SAMPLED
     numbers, moving = stored(real), layout.nq + layout.nv
-    contacts = 0 if edges is None else edges.code.facts["n_out"]
-    form = Form.of(layout, tableau, source, 0 if closed is None else moving, lengths or (0, 0, 0), contacts)
+    counts = [0 if each is None else each.code.facts["n_out"] for each in (edges, contacts)]
+    form = Form.of(layout, tableau, source, 0 if closed is None else moving, lengths or (0, 0, 0), *counts)
     fed = layout.inputs + layout.memory
 
     def parts() -> list[str]:
@@ -246,11 +248,11 @@ def program(
 
         try:
             found = [straight(instructions(rate.trace()), layout.states + fed, evaluated(real), memory=numbers)]
-            more = (law, "law"), (closed, "correction"), (edges, "crossings")
+            more = (law, "law"), (closed, "correction"), (edges, "crossings"), (contacts, "distances")
             found += [beside(kernel, name, numbers) for kernel, name in more]
         except NotImplementedError as error:
             raise DescriptionError(f"device is 'gpu'; {error}") from None
-        elsewhere = evaluate, gpu_loops.law, gpu_loops.correction, gpu_contacts.crossings
+        elsewhere = evaluate, gpu_loops.law, gpu_loops.correction, gpu_contacts.crossings, gpu_contacts.distances
         constants = form.constants(numbers)
         loops = ir_of(gpu_loops.advanced, real=numbers, elsewhere=elsewhere, scalar=True, constants=constants)
         return [*found, powers(numbers), loops]
@@ -258,6 +260,7 @@ def program(
     key = f"runs\n{rate.key}" if law is None else f"runs\n{rate.key}\nunder\n{law.key}"
     key = key if closed is None else f"{key}\non\n{closed.key}"
     key = key if edges is None else f"{key}\nat\n{edges.key}"
+    key = key if contacts is None else f"{key}\ntouching\n{contacts.key}"
     return f"{key}\n{form}\n{real}", parts, form.entry(fed, rate.code.operations, numbers)
 
 
@@ -453,6 +456,7 @@ class OnGpu:
         self._closed = closures.kernel(runs.model, drive.quantity) if runs.model.arm.closures else None
         stops = crossings.stops(runs.model, drive, group.method)
         self._edges = runs.model.compiled("crossings", crossings.crossings) if stops else None
+        self._contacts = touches.kernel(runs.model) if self._adapting else None
         self._sampled = drive.period is not None
         if self._sampled and group.held is None:
             group.hold(runs, asked)
@@ -469,6 +473,11 @@ class OnGpu:
     @property
     def _tableau(self) -> ButcherTableau:
         return METHODS[self._group.method]
+
+    @property
+    def _adapting(self) -> bool:
+        """True if the steps follow their errors."""
+        return self._tableau.adaptive
 
     @property
     def _adaptive(self) -> bool:
@@ -490,7 +499,16 @@ class OnGpu:
             first = self._calls([self._runs.drive(self._group.indices[0])])[0]
             lengths = first.memory, first.noises, first.recorded
         key, parts, entry = program(
-            self._rate, layout, real, self._tableau, self._law, self._closed, self._table, lengths, self._edges
+            self._rate,
+            layout,
+            real,
+            self._tableau,
+            self._law,
+            self._closed,
+            self._table,
+            lengths,
+            self._edges,
+            self._contacts,
         )
         return device.kernel(key, parts, entry, stored(real))
 
@@ -558,11 +576,16 @@ class OnGpu:
             "most": np.full(layout.states, np.inf) if self._sampled else bounds(runs, indices, layout),
             "loops": np.zeros((0, 1)) if loops is None else loops.constants.T,
             "edges": np.zeros((0, 1)) if self._edges is None else constants(runs, self._edges, alike).T,
+            "contacts": self._of_contacts(alike),
             "resume": np.zeros(len(indices)),
             "stopped": np.full(len(indices), -1e30),
             "unwatched": np.zeros(len(indices)),
         }
         return own, courses, shared
+
+    def _of_contacts(self, alike: Array) -> Array:
+        """Return the constants of the functions of touches of each run, or of all."""
+        return np.zeros((0, 1)) if self._contacts is None else constants(self._runs, self._contacts, alike).T
 
     def _samples(self, drives: Sequence[Block], which: Array, courses: Courses) -> dict[str, Any]:
         """Return the data of sampled laws: see `gpu_loops.Runs`."""

@@ -46,10 +46,16 @@ def tableau_of(group: Group, asked: Asked) -> Tableau:
 
 
 def program(
-    residual: Kernel, layout: Layout, tableau: Tableau, law: Kernel | None, table: bool
+    residual: Kernel,
+    layout: Layout,
+    tableau: Tableau,
+    law: Kernel | None,
+    table: bool,
+    contacts: Kernel | None = None,
 ) -> tuple[str, Any, Entry]:
     """Return runs by an implicit method as `cuda.Device.kernel` takes them: key, parts and entry."""
-    form = ImplicitForm.of(layout, tableau, TABLE if table else HELD if law is None else LAW)
+    source = TABLE if table else HELD if law is None else LAW
+    form = ImplicitForm.of(layout, tableau, source, 0 if contacts is None else contacts.code.facts["n_out"])
 
     def parts() -> list[str]:
         function = residual.trace()
@@ -57,11 +63,13 @@ def program(
         try:
             found = [straight(instructions(function), layout.states + form.tried, "double", after=after)]
             found += [beside(law, "law", "double"), beside(None, "correction", "double")]
+            found.append(beside(contacts, "distances", "double"))
         except NotImplementedError as error:
             raise DescriptionError(f"device is 'gpu'; {error}") from None
         return [*found, powers("double"), *loops(form)]
 
     key = f"implicit runs\n{residual.key}" + ("" if law is None else f"\nunder\n{law.key}")
+    key = key if contacts is None else f"{key}\ntouching\n{contacts.key}"
     return f"{key}\n{form}", parts, form.entry()
 
 
@@ -77,11 +85,17 @@ class ImplicitOnGpu(OnGpu):
     def _adaptive(self) -> bool:
         return True
 
+    @property
+    def _adapting(self) -> bool:
+        return not self._group.step
+
     def _quantity(self, drive: Block) -> str:
         return RESIDUALS[drive.quantity]
 
     def _launch(self, device: Device) -> Launch:
-        key, parts, entry = program(self._rate, self._group.layout, self._newton, self._law, self._table)
+        key, parts, entry = program(
+            self._rate, self._group.layout, self._newton, self._law, self._table, self._contacts
+        )
         return device.kernel(key, parts, entry, "double")
 
     def _there(self, device: Device, start: Array, given: tuple[Array, Courses, dict[str, Any]]) -> There:
@@ -120,6 +134,7 @@ class ImplicitOnGpu(OnGpu):
             "most": bounds(runs, indices, layout),
             "loops": np.zeros((0, 1)),
             "edges": np.zeros((0, 1)),
+            "contacts": self._of_contacts(alike),
             **{name: np.zeros(count) for name in ("resume", "stopped", "unwatched")},  # of sharp contacts
         }
         self._shown = courses.arrays["shown"], courses.first, courses.last

@@ -21,15 +21,16 @@ from flexarm.native.nvptx import BLOCKS, Entry, evaluate
 from flexarm.simulation import rhs, steps
 from flexarm.simulation.advance import is_motion, whole
 from flexarm.simulation.decoupled import Decoupled
+from flexarm.simulation.gpu_contacts import distances, measured_at
 from flexarm.simulation.gpu_loops import DONE, GROWN, TOO_SHORT, UNDER_WAY, Runs, correction, fed, law
 from flexarm.simulation.implicit import FIRST
 from flexarm.simulation.layout import RIDING, Layout
-from flexarm.simulation.rhs import NAN, RunRecord
+from flexarm.simulation.rhs import NAN, PARTS, RunRecord
 from flexarm.simulation.steps import Step, integrate
 from flexarm.simulation.tableaus import Tableau
 
 SIZE, STATES, INPUTS, TRIED, COORDINATES, POSE, VELOCITIES, INNER, UNKNOWNS, WIDTH, INPUT_MEMORY = (1,) * 11
-NEWTON_STAGES, EARLIER, REMEMBERED, ROWS, KEPT, BEGINNING, BUFFER, COLUMNS = (1,) * 8
+NEWTON_STAGES, EARLIER, REMEMBERED, ROWS, KEPT, BEGINNING, BUFFER, COLUMNS, TOUCHES = (1,) * 9
 MIX, CARRIED, BEFORE = 1.0, 0.0, 0.0
 
 
@@ -52,6 +53,8 @@ class ImplicitForm:
         Length of time, state, u, rates of its memory, and accelerations.
     columns : int
         Number of coordinates that are integrals of rates.
+    touches, drive_states, drive_place : int
+        See `gpu_loops.Form`.
     """
 
     size: int
@@ -77,9 +80,12 @@ class ImplicitForm:
     carried: float
     before: float
     source: int
+    touches: int
+    drive_states: int
+    drive_place: int
 
     @classmethod
-    def of(cls, layout: Layout, tableau: Tableau, source: int) -> "ImplicitForm":
+    def of(cls, layout: Layout, tableau: Tableau, source: int, touches: int = 0) -> "ImplicitForm":
         """Return the numbers of runs with a layout, by a method."""
         stages, m, columns = tableau.stages, layout.unknowns, layout.nq - layout.pose
         width, rows, tried = m + len(RIDING), 2 * stages + 2, layout.inputs + layout.memory
@@ -108,6 +114,9 @@ class ImplicitForm:
             carried=tableau.carried,
             before=tableau.before,
             source=source,
+            touches=touches,
+            drive_states=layout.own,
+            drive_place=layout.s.start,
         )
 
     def constants(self) -> Mapping[str, float]:
@@ -118,6 +127,7 @@ class ImplicitForm:
         """Return the entry point."""
         m, width, stages, rows = self.unknowns, self.width, self.newton_stages, self.rows
         other = self.size + width + stages * m + max(2 * stages, 3) * width + m + 3 * rows + rows * rows
+        other += (PARTS + 2) * self.touches
         work = self.kept, other + 2 * stages * m, max(m, rows), self.buffer
         records = Thread, Holder, GpuStep, Decoupled
         return Entry("runs", "implicit_runs", pointers=1, integers=3, records=records, work=work, blocks=BLOCKS)
@@ -182,20 +192,21 @@ class GpuStep(Step):
     shared: Sequence[Thread]
 
 
-REPLACED = steps.equations, steps.guarded, steps.touches, steps.brushes, rhs.put_on_closures
-"""Functions of the CPU that are replaced by those of the same names below."""
+REPLACED = steps.equations, steps.guarded, steps.touches, rhs.put_on_closures
+"""Functions of the CPU that are replaced by those of the same names below, besides `measured`, or `brushes` for an arm
+without contacts."""
 
 
 def loops(form: ImplicitForm) -> list[str]:
     """Return the LLVM IR of the steps and of the equations. Only short functions are copied to their callers."""
     from flexarm.native.translate import ir_of
 
-    elsewhere, constants = (evaluate, law, correction), form.constants()
-    taken = ir_of(implicit_runs, elsewhere=REPLACED, scalar=True, constants=constants)
+    elsewhere, constants = (evaluate, law, correction, distances), form.constants()
+    replaced = (*REPLACED, rhs.measured if form.touches else steps.brushes)
+    taken = ir_of(implicit_runs, elsewhere=replaced, scalar=True, constants=constants)
     taken = re.sub(r'(define \w+ @"(?!(?:implicit_runs|prepare|copied)")\w+"\([^\n]*\))', r"\1 noinline", taken)
-    own = ir_of(
-        equations, guarded, touches, brushes, put_on_closures, elsewhere=elsewhere, scalar=True, constants=constants
-    )
+    functions = equations, guarded, touches, put_on_closures, measured if form.touches else brushes
+    own = ir_of(*functions, elsewhere=elsewhere, scalar=True, constants=constants)
     return [taken, own]
 
 
@@ -260,7 +271,8 @@ def prepare(  # pragma: no cover
     holder.thread, step.newton = shared, newton
     step.shared = holder  # type: ignore[assignment]  # the address of its one field
     shared.runs, shared.run, shared.piece, shared.states, shared.buffer = s, r, 0, STATES, buffer
-    shared.evaluations, shared.stop, shared.watch, shared.passed, shared.marked, shared.touch = 0, 0, 0, 0, 0, 0
+    shared.evaluations, shared.stop, shared.watch, shared.passed, shared.marked = 0, 0, 0, 0, 0
+    shared.touch, shared.gapped = TOUCHES, TOUCHES
     step.stages, step.kept, step.remembered, step.n, step.pose = NEWTON_STAGES, EARLIER, REMEMBERED, COORDINATES, POSE
     step.nv, step.inner, step.m, step.size, step.width = VELOCITIES, INNER, UNKNOWNS, SIZE, WIDTH
     step.inputs, step.memory, step.tried, step.recorded = INPUTS, INPUT_MEMORY, TRIED, 0
@@ -286,7 +298,8 @@ def prepare(  # pragma: no cover
     step.w, free = free, free[max(2 * NEWTON_STAGES, 3) * WIDTH :]
     step.scale, free = free, free[UNKNOWNS:]
     step.weights, free = free, free[3 * ROWS :]
-    step.V, newton.w = free, free[ROWS * ROWS :]
+    step.V, free = free, free[ROWS * ROWS :]
+    shared.gaps, newton.w = free, free[(PARTS + 2) * TOUCHES :]
 
 
 def equations(s: GpuStep) -> None:  # pragma: no cover
@@ -311,8 +324,14 @@ def touches(s: GpuStep, h: float) -> int:  # pragma: no cover
 
 
 def brushes(s: GpuStep, h: float) -> int:  # pragma: no cover
-    """Return 0: contacts that are shorter than a step are not found."""
+    """Return 0, for an arm without contacts."""
     return 0
+
+
+def measured(s: Thread, x: Floats, row: int) -> None:  # pragma: no cover
+    """See `rhs.measured`. The buffer, which each evaluation fills, is work memory."""
+    runs = s.runs
+    measured_at(x, s.buffer, runs.contacts[s.run * runs.single :], runs.apart, s.gaps, row)
 
 
 def put_on_closures(shared: Sequence[RunRecord], x: Floats) -> None:  # pragma: no cover

@@ -23,15 +23,20 @@ from flexarm.simulation.advance import LARGEST
 from flexarm.simulation.butcher import ButcherTableau
 from flexarm.simulation.gpu_contacts import (
     BEYOND,
+    CHECKED,
     CLOSER,
     CROSSINGS,
     LEAST,
+    SHORT_CONTACT,
+    TOUCHES,
     is_across,
+    may_brush,
+    measured_at,
     on_contact,
     unwatched_for,
 )
 from flexarm.simulation.layout import Layout
-from flexarm.simulation.rhs import DIVERGED, interval
+from flexarm.simulation.rhs import DIVERGED, PARTS, interval, touched_in, touching_at
 from flexarm.simulation.stages import (
     NEARLY,
     SPACING,
@@ -41,6 +46,7 @@ from flexarm.simulation.stages import (
     first_trial,
     following,
     interpolated,
+    is_brief,
     moved,
     polynomial,
     shortened,
@@ -70,8 +76,8 @@ SHORT = 350
 MORE_BLOCKS = {"double": 3, "float": 5}
 """Blocks of short programs. For two planar links, ptxas spills four numbers in double and none in float."""
 
-FLOAT = {"SPACING": 1.2e-7, "NEARLY": 1.00001, "HUGE": 1e38, "TINY": 1e-37, "LARGEST": 3.4028234663852886e38}
-"""Constants of `stages` and `advance` for numbers of 32 bits."""
+FLOAT = {"SPACING": 1.2e-7, "NEARLY": 1.00001, "HUGE": 1e38, "TINY": 1e-37, "LARGEST": 3.4028234663852886e38, "BRIEF": 1e-5}
+"""Constants of `stages`, `steps` and `advance` for numbers of 32 bits."""
 
 
 @final
@@ -94,8 +100,10 @@ class Form:
     chained : int
         1 if the method has fixed steps and each stage depends only on the one before. Only one stage's rates are then
         in memory.
-    crossings : int
-        Number of contact functions at which the run stops.
+    crossings, touches : int
+        Numbers of contact functions at which the run stops, and of those that each step is checked for.
+    coordinates, drive_states, drive_place : int
+        Lengths of q and of the states of drives, and the place of the latter in a state.
     """
 
     size: int
@@ -115,6 +123,10 @@ class Form:
     noises: int = 0
     recorded: int = 0
     crossings: int = 0
+    touches: int = 0
+    coordinates: int = 1
+    drive_states: int = 0
+    drive_place: int = 0
 
     @classmethod
     def of(
@@ -125,6 +137,7 @@ class Form:
         closed: int = 0,
         lengths: tuple[int, int, int] = (0, 0, 0),
         crossings: int = 0,
+        touches: int = 0,
     ) -> "Form":
         """Return the numbers of runs with a layout, by a method. `lengths` are those of a sampled law, see `Form`."""
         return cls(
@@ -145,6 +158,10 @@ class Form:
             noises=lengths[1],
             recorded=lengths[2],
             crossings=crossings,
+            touches=touches,
+            coordinates=layout.nq,
+            drive_states=layout.own,
+            drive_place=layout.s.start,
         )
 
     def constants(self, real: Real) -> Mapping[str, float]:
@@ -165,6 +182,7 @@ class Form:
             self.closed + (self.closed > 0),
             self.inputs + self.memory if self.source == SAMPLED else 0,
             2 * self.crossings,
+            (PARTS + 2) * self.touches,
         )
         return Entry("runs", "advanced", pointers=1, integers=3, records=(Stages,), work=work, blocks=blocks)
 
@@ -225,6 +243,8 @@ class Runs:
         Constants of the correction onto the closures, apart like `own`.
     edges : (k, count) or (k, 1)
         Constants of the contact functions, apart like `own`.
+    contacts : (k, count) or (k, 1)
+        Constants of the functions of touches, apart like `own`.
     resume, stopped, unwatched : (count,)
         Per run: the time from which contacts are watched, that of the last stop at a contact, and the time after it
         without watching [s].
@@ -285,6 +305,7 @@ class Runs:
     out: Floats
     loops: Floats
     edges: Floats
+    contacts: Floats
     resume: Floats
     stopped: Floats
     unwatched: Floats
@@ -313,11 +334,13 @@ def correction(  # pragma: no cover
 def advanced(  # pragma: no cover  (runs as code for the GPU alone, like those below)
     s: Runs, r: int, start: int, stop: int, most: int, m: Stages,
     x: Floats, y: Floats, z: Floats, e: Floats, h: Floats, k: Floats, F: Floats, found: Floats, v: Floats, g: Floats,
+    gaps: Floats,
 ) -> None:  # fmt: skip
     """Advance one run until its state is known at the times before `stop`, or by about `most` evaluations.
 
     x has the arguments of a law and of the rates: time, state and u. y and z are states at the start and at the end of
-    a step, e is work memory, v has the values of a sampled law, and g the contact functions and their sides.
+    a step, e is work memory, v has the values of a sampled law, g the contact functions and their sides, and `gaps` the
+    functions of touches.
     """
     m.stages, m.further, m.powers, m.order = STAGES, FURTHER, POWERS, ORDER
     m.adaptive, m.smoothed, m.width = ADAPTIVE, SMOOTHED, SIZE
@@ -326,7 +349,7 @@ def advanced(  # pragma: no cover  (runs as code for the GPU alone, like those b
     for j in lanes(SIZE):
         y[j] = s.x[j * s.count + r]
     if ADAPTIVE == 1:
-        adapted(s, r, start, stop, most, m, x, y, z, e, found, v, g)
+        adapted(s, r, start, stop, most, m, x, y, z, e, found, v, g, gaps)
     else:
         equal(s, r, start, stop, most, m, x, y, z, found, v)
     if SOURCE == SAMPLED:
@@ -405,7 +428,7 @@ def stepped(  # pragma: no cover
 
 def adapted(  # pragma: no cover
     s: Runs, r: int, start: int, stop: int, most: int, m: Stages,
-    x: Floats, y: Floats, z: Floats, e: Floats, found: Floats, v: Floats, g: Floats,
+    x: Floats, y: Floats, z: Floats, e: Floats, found: Floats, v: Floats, g: Floats, gaps: Floats,
 ) -> None:  # fmt: skip
     """Take steps as long as the tolerance allows, and interpolate the states at the times of the result.
 
@@ -423,7 +446,8 @@ def adapted(  # pragma: no cover
     )
     t, wanted, new, dt, ready, last, stage, left = s.now[r], s.next[r], 0.0, 0.0, 0.0, 0, 0, most
     begin, end = s.t[piece], s.end[piece]
-    edges = s.edges[r * s.single :]
+    edges, contacts = s.edges[r * s.single :], s.contacts[r * s.single :]
+    suspect = 0  # 1 if the polynomial of a step is to be checked for contacts, then CHECKED or SHORT_CONTACT
     while status == UNDER_WAY and known < stop and left > 0:
         left -= 1
         if SOURCE == SAMPLED and wanted < 0.0:
@@ -450,6 +474,10 @@ def adapted(  # pragma: no cover
         if stage > 0:
             moved(m, stage - 1 if stage <= STAGES else stage + SMOOTHED, y, e, SIZE)
             node = t + m.c[stage] * dt
+            if TOUCHES > 0 and FURTHER > 0 and stage > STAGES and suspect == 1:
+                measured_at(e, x, contacts, s.apart, gaps, PARTS + 1)
+                if touched_in(gaps, TOUCHES, PARTS + 1) == 1:
+                    suspect = SHORT_CONTACT
             if stage == STAGES:
                 if CLOSED > 0:
                     put_on_closures(s, r, e, found)
@@ -505,10 +533,12 @@ def adapted(  # pragma: no cover
             error = failing(s, m, y, z, e)
             if error < 1.0:
                 ready = following(m, error, dt, refused)
-                complete, stage = 1, 1
+                complete, stage, suspect = 1, 1, 0
+                if TOUCHES > 0 and is_brief(dt, t, end - begin) == 0:
+                    suspect = may_brush(m, dt, y, z, e, x, contacts, s.apart, gaps)
                 if is_sound(s, z) == 0:
                     complete, status = 0, GROWN
-                elif FURTHER > 0 and s.times[known] < new:
+                elif FURTHER > 0 and suspect < SHORT_CONTACT and (suspect == 1 or s.times[known] < new):
                     complete, stage = 0, STAGES + 1
             else:
                 wanted, refused, stage = shortened(m, error, dt), 1, 1
@@ -519,10 +549,16 @@ def adapted(  # pragma: no cover
             complete, stage = 1, 1
         else:
             stage += 1
+        if TOUCHES > 0 and complete == 1 and suspect > 0:
+            if suspect < SHORT_CONTACT and brushes(s, r, m, dt, y, z, e, x, contacts, gaps, found) == 0:
+                suspect = CHECKED
+            else:
+                complete, wanted, refused, suspect = 0, CLOSER * dt, 1, 0
+                evaluations += STAGES
         if complete == 1:
             known = between(s, r, start, stop, known, t, dt, new, m, y, z, e, found)
             if known == s.total or s.times[known] > new:  # all times up to the end of the step have their states
-                evaluations += STAGES + FURTHER * is_inside(s, known, t, new)
+                evaluations += STAGES + FURTHER * (1 if suspect == CHECKED else is_inside(s, known, t, new))
                 taken += 1
                 t, wanted, refused = new, ready, 0
                 for j in lanes(SIZE):
@@ -560,6 +596,31 @@ def between(  # pragma: no cover
         shown(s, r, known - start, z)
         known += 1
     return known
+
+
+def brushes(  # pragma: no cover
+    s: Runs, r: int, m: Stages, h: float, y: Floats, z: Floats, e: Floats, x: Floats, own: Floats, gaps: Floats,
+    found: Floats,
+) -> int:  # fmt: skip
+    """Return 1 if parts of the arm touch, or are apart, along the interpolating polynomial of a step, else 0."""
+    hit, parts = 0, PARTS - 1
+    polynomial(m, y, z)
+    for i in range(parts * (1 + TOUCHES)):
+        row, along = i + 1, float(i + 1) / float(PARTS)
+        if i >= parts:
+            part = 1 + (i - parts) // max(TOUCHES, 1)
+            row, along = PARTS + 1, touching_at(gaps, TOUCHES, part, i - parts - (part - 1) * TOUCHES)
+        if hit == 0 and along > 0.0:
+            for j in lanes(SIZE):
+                m.h[j] = along
+            interpolated(m, m.h, y, z, e)
+            if CLOSED > 0:
+                put_on_closures(s, r, e, found)
+            measured_at(e, x, own, s.apart, gaps, row)
+            hit = touched_in(gaps, TOUCHES, row)
+    for j in lanes(SIZE):
+        m.h[j] = h
+    return hit
 
 
 def is_inside(s: Runs, known: int, t: float, new: float) -> int:  # pragma: no cover
