@@ -6,7 +6,6 @@ same motion in single runs.
 
 import numpy as np
 import pytest
-
 from host_gpu import HostGpu
 
 import flexarm as fa

@@ -26,7 +26,7 @@ from flexarm.simulation.butcher import ButcherTableau
 from flexarm.simulation.rhs import (
     EARLY,
     ENDLESS,
-    HALF,
+    MIDDLE,
     NAN,
     PARTS,
     Plan,
@@ -419,7 +419,7 @@ def brushes(s: ExplicitSteps) -> int:
     gaps, count = shared.gaps, shared.gapped
     measured(shared, s.y, 0)
     measured(shared, s.z, PARTS)
-    measured_on_cubic(s, 0.5, HALF)
+    measured_on_cubic(s, 0.5, MIDDLE)
     measured_on_cubic(s, s.method.c[1], PARTS + 1)
     if departs(gaps, count) == 1:
         measured_on_cubic(s, EARLY * s.method.c[1], 1)

@@ -11,7 +11,7 @@ Accepted steps are checked for contacts that begin and end within them, as those
 """
 
 from flexarm.native.language import Floats, lanes
-from flexarm.simulation.rhs import EARLY, HALF, PARTS, departs, may_touch, passes
+from flexarm.simulation.rhs import EARLY, MIDDLE, PARTS, departs, may_touch, passes
 from flexarm.simulation.stages import Stages
 
 CROSSINGS, TOUCHES, COORDINATES, DRIVE_STATES, DRIVE_PLACE, SIZE, STAGES = 0, 0, 1, 0, 0, 1, 1
@@ -90,7 +90,7 @@ def may_brush(  # pragma: no cover
     """
     last = m.k[STAGES * SIZE :]
     for i in range(5):
-        row = 0 if i == 0 else PARTS if i == 1 else HALF if i == 2 else PARTS + 1 if i == 3 else 1
+        row = 0 if i == 0 else PARTS if i == 1 else MIDDLE if i == 2 else PARTS + 1 if i == 3 else 1
         along = 0.0 if i == 0 else 1.0 if i == 1 else 0.5 if i == 2 else m.c[1] if i == 3 else EARLY * m.c[1]
         if i < 4 or departs(gaps, TOUCHES) == 1:
             left = 1.0 - along

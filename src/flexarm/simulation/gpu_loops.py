@@ -76,7 +76,14 @@ SHORT = 350
 MORE_BLOCKS = {"double": 3, "float": 5}
 """Blocks of short programs. For two planar links, ptxas spills four numbers in double and none in float."""
 
-FLOAT = {"SPACING": 1.2e-7, "NEARLY": 1.00001, "HUGE": 1e38, "TINY": 1e-37, "LARGEST": 3.4028234663852886e38, "BRIEF": 1e-5}
+FLOAT = {
+    "SPACING": 1.2e-7,
+    "NEARLY": 1.00001,
+    "HUGE": 1e38,
+    "TINY": 1e-37,
+    "LARGEST": 3.4028234663852886e38,
+    "BRIEF": 1e-5,
+}
 """Constants of `stages`, `steps` and `advance` for numbers of 32 bits."""
 
 

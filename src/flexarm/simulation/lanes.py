@@ -28,7 +28,7 @@ from flexarm.simulation.lanes_touches import (
 from flexarm.simulation.rhs import (
     DIVERGED,
     EARLY,
-    HALF,
+    MIDDLE,
     PARTS,
     departs,
     interval,
@@ -484,7 +484,7 @@ def brushes(s: Lanes) -> None:
     measured_lanes(touching, s.end_y, PARTS)
     if touching.left == 0:
         return
-    measured_on_cubics(s, 0.5, HALF)
+    measured_on_cubics(s, 0.5, MIDDLE)
     measured_on_cubics(s, s.method.c[1], PARTS + 1)
     suspected(touching)
     departing = 0

@@ -9,7 +9,7 @@ from flexarm.arrays import Array
 from flexarm.native.kernel import LANES, Kernel
 from flexarm.native.language import Floats, Placed, Words, call, lanes
 from flexarm.simulation.layout import Layout
-from flexarm.simulation.rhs import HALF, PARTS, ROUGH
+from flexarm.simulation.rhs import MIDDLE, PARTS, ROUGH
 from flexarm.simulation.steps import copied
 
 
@@ -127,7 +127,7 @@ def suspected(s: LanesTouching) -> None:
     for i in lanes(LANES):
         s.low[i] = 0.0
     for j in range(s.count):
-        first, middle = s.rows[LANES * j :], s.rows[LANES * (HALF * s.count + j) :]
+        first, middle = s.rows[LANES * j :], s.rows[LANES * (MIDDLE * s.count + j) :]
         last, then = s.rows[LANES * (PARTS * s.count + j) :], s.rows[LANES * ((PARTS + 1) * s.count + j) :]
         low = s.low
         for i in lanes(LANES):

@@ -39,7 +39,7 @@ PARTS = 6
 SMALL = 0.05
 """Share of a parabola's bend between two borders below which its minimum may be that of a value of the wrong sign."""
 
-HALF = 3
+MIDDLE = 3
 """Number of the border in the middle."""
 
 ROUGH = 0.3
@@ -708,7 +708,7 @@ def may_touch(gaps: Floats, count: int) -> int:
     for i in range(count):
         side = side_of(gaps, count, i)
         if side != 0.0:
-            first, middle, last = side * gaps[i], side * gaps[HALF * count + i], side * gaps[PARTS * count + i]
+            first, middle, last = side * gaps[i], side * gaps[MIDDLE * count + i], side * gaps[PARTS * count + i]
             bent, slope = first - 2.0 * middle + last, 0.5 * (first - last)
             if middle <= 0.0:
                 return 1

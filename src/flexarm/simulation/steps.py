@@ -25,7 +25,7 @@ from flexarm.native.language import Each, Floats, Shared, Words, call, lanes, sq
 from flexarm.simulation.decoupled import Decoupled, block_solved, corrected, inverses, weighted_sum
 from flexarm.simulation.rhs import (
     EARLY,
-    HALF,
+    MIDDLE,
     NAN,
     PARTS,
     RunRecord,
@@ -544,7 +544,7 @@ def brushes_within(s: Step, h: float) -> int:
     """Return 1 if parts touch, or are apart, along the polynomial of `fitted` and not at its ends."""
     gaps, count = s.shared[0].gaps, s.shared[0].gapped
     brushes_at(s, 0.0, h, 0)
-    brushes_at(s, 0.5, h, HALF)
+    brushes_at(s, 0.5, h, MIDDLE)
     brushes_at(s, 1.0, h, PARTS)
     brushes_at(s, s.c[0], h, PARTS + 1)
     if departs(gaps, count) == 1:
