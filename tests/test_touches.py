@@ -7,6 +7,7 @@ same motion in single runs.
 import numpy as np
 import pytest
 from host_gpu import HostGpu
+from loops import assembled, four_bar
 
 import flexarm as fa
 from flexarm.native import cuda
@@ -118,6 +119,28 @@ def test_runs_that_no_contact_stops_find_it(sharp):
         own = {name: rows[i] for name, rows in more.items()}
         one = fa.simulate(model, UNTIL, law, **own, solver=solver, samples=3, progress=False)
         assert one.q.values[-1, 0] == pytest.approx(short[i], abs=2e-6)
+
+
+def test_a_closed_loop_in_a_batch_finds_contacts(abreast):
+    """Cranks that differ in their speeds turn back just beyond end stops of their own."""
+    model = fa.Model(four_bar())
+    q, qd = assembled(four_bar())
+    rates = np.outer(np.linspace(0.8, 1.3, COUNT), qd)
+    free = fa.simulate_many(model, 0.6, q0=[q] * COUNT, qd0=rates, samples=6001, progress=False).q.values[:, :, 0]
+    stops = fa.Stops(upper=9.0, stiffness=3e3)
+    crank, *others = four_bar().links
+    links = [crank.replace(joint=fa.Revolute(drive=fa.Drive(stops=stops))), *others]
+    model = fa.Model(four_bar().replace(links=links), vary=["crank.drive.stops.upper"])
+    more = {"p": (free.max(axis=1) - 10 ** np.linspace(-6.0, -3.0, COUNT))[:, None], "q0": [q] * COUNT, "qd0": rates}
+    short = fa.simulate_many(model, 0.6, **more, solver=fa.Solver(method="rk4", step=1e-4), samples=2, progress=False)
+    assert np.abs(short.q.values[:, -1, 0] - free[:, -1]).max() > 0.01  # the contacts matter
+    for method in ("dop853", "rk45"):
+        solver = fa.Solver(method=method, rtol=1e-9)
+        many = fa.simulate_many(model, 0.6, **more, solver=solver, samples=2, progress=False)
+        assert np.abs(many.q.values[:, -1] - short.q.values[:, -1]).max() < 5e-6
+        for i in range(0, COUNT, 3):
+            one = fa.simulate(model.at(more["p"][i]), 0.6, q0=q, qd0=rates[i], solver=solver, samples=2, progress=False)
+            assert int(many.evaluations[i]) == one.attrs["evaluations"]
 
 
 def test_gradients_of_many_runs_contain_short_contacts():
