@@ -175,7 +175,7 @@ def test_runs_on_a_graphics_processor_find_contacts(kind, method, played, monkey
     monkeypatch.setattr(gpu, "WORK", 1.0)
     pieces = fa.simulate_many(model, UNTIL, **more, **options)
     assert len(played.launched) > 2 * once
-    within = 1e-7 if method == "radau5" else 0.0  # Newton's iteration starts anew in a launch
+    within = 1e-7 if method == "radau5" else 0.0  # a launch forgets which slopes are old
     np.testing.assert_allclose(pieces.q, whole.q, rtol=0.0, atol=within)
 
 
