@@ -1,8 +1,9 @@
-"""Contacts at which no solver stops: backlash and end stops with a finite slope, walls, and cables.
+"""Contacts that are shorter than a step: with backlash, end stops, walls and cables.
 
-Their forces begin and end without a jump, and the error control of a solver notices them at the stages of its steps. A
-contact that begins and ends between two stages would be passed over. Each accepted step of a method with adaptive steps
-is therefore checked (`brushes` in `explicit` and in `steps`), and repeated with a shorter one if need be.
+The error control of a solver notices their forces at the stages of its steps. A contact that begins and ends between
+two stages would be passed over. Each accepted step of a method with adaptive steps is therefore checked (`brushes` in
+`explicit`, `steps`, `lanes` and `gpu_loops`), and repeated with a shorter one if need be. Sharp contacts are included,
+since steppers and sampled controllers do not stop at them.
 """
 
 from typing import TYPE_CHECKING
