@@ -15,7 +15,7 @@ from flexarm.control import DesignedFor, DisturbanceObserver, Integral, JointPD,
 from flexarm.estimation import EKF, UKF, MovingHorizon
 from flexarm.native.functions import translated
 from flexarm.sensors import Accelerometer, Encoder, Gyroscope, StarTracker, StrainGauge, Tachometer
-from flexarm.simulation import integration, stepped
+from flexarm.simulation import integration, stepped, watch
 from flexarm.simulation.sampled_calls import SampledCalls
 
 PERIOD = 2e-3
@@ -227,3 +227,13 @@ def test_readings_of_native_code_are_those_of_python():
     assert not stepped.Seen([slow], model, PERIOD, rng).translates
     for x in (*rng.normal(size=50), 3.0, -3.0, -0.25, 0.0, 1e15 + 0.5, -(2.0**60), np.inf, -np.inf, np.nan):
         assert np.array_equal(stepped.floor(float(x)), np.floor(x), equal_nan=True)
+
+
+def test_a_run_with_a_filter_looks_at_ctrl_c_after_few_samples(monkeypatch):
+    """Samples of a filter may take much longer than the steps between them."""
+    monkeypatch.setattr(watch, "INTERVAL", 0.0)  # each call takes place after the smallest number of evaluations
+    case, times = varied(EKF), []
+    law = Observed(case.controller, case.sensors, estimator=case.estimator)
+    u, solver = Sampled(law, PERIOD), fa.Solver(method="rk4", step=PERIOD)
+    fa.simulate(case.real, 60 * PERIOD, u=u, solver=solver, samples=2, progress=times.append)
+    assert 0.0 < times[0] < 10 * PERIOD

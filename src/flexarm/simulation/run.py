@@ -236,7 +236,7 @@ def simulate(
         breakpoints = restarts.breakpoints(model, drive, exogenous, times, chosen, more)
     changing = None if variation is None else ChangingParameters(variation, model, plan, layout, float(until))
     run = Run(times, x0, breakpoints, changing)
-    attended(plan, drive.computed or exogenous.computed, seen)
+    attended(plan, drive.computed or exogenous.computed or drive.period is not None, seen)
     with usual_errors(), heard_by(interruption):
         try:
             with running(plan):

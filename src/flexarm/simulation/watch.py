@@ -90,7 +90,7 @@ def attended(plan: Plan, slow: bool, progress: Progress | None) -> None:
     """Interrupt the native code of a run about ten times a second.
 
     Python then handles Ctrl-C, and `progress` is called with the time reached. `slow` means that an evaluation calls
-    Python.
+    Python, or that the samples of a controller lie between the evaluations.
     """
     began, evaluated = time.monotonic(), 0
 
