@@ -69,6 +69,11 @@ def fine(model):
     return [*encoders(model, resolution=1e-5), *gauges()]
 
 
+def felt(model):
+    """Signals of a model, also an acceleration."""
+    return [*fine(model), fa.Accelerometer(link="upper", resolution=1e-2)]
+
+
 def lead():
     """A strictly proper system from two encoders to two torques, with states."""
     return ct.ss(
@@ -141,7 +146,7 @@ def predictive(reference, late=0, read=None, **more):
 def of_own(name):
     """Controllers on their arms, each with all that Sampled adds to some of them."""
     e, b = elastic(), bending()
-    few, rigid = {"y": 1}, fa.Model(fa.load("rigid-two-link"))
+    few, rigid, soft = {"y": 1}, fa.Model(fa.load("rigid-two-link")), JointPD(SLEW, 5.0, 1.0)
     linear = control.Linear(lead(), encoders(e, resolution=1e-5), SLEW)
     nominal = fa.Model(b.arm.replace(links=[x.replace(body=x.body.replace(modes=few)) for x in b.arm.links]))
     return {
@@ -172,6 +177,7 @@ def of_own(name):
         "H-infinity": lambda: (Sampled(synthesized()[0], T, delay=T), synthesized()[1]),
         "EKF": lambda: (estimated(EKF), b),
         "UKF": lambda: (estimated(UKF), b),
+        "nominal": lambda: (Sampled(control.DesignedFor(Observed(soft, felt(b), estimator=EKF()), nominal), T), b),
         "Predictive": lambda: (predictive([0.4, -0.3], limit=0.15, rate_limit=4.0, horizon=25), e),
         "motion": lambda: (predictive(SHORT, limit=0.55, horizon=20, otherwise="lqr"), e),
         "steps": lambda: (predictive([0.4, -0.3], limit=0.1, horizon=[1] * 10 + [5] * 4), e),
@@ -197,8 +203,8 @@ LITTLE = 600_000
 OWN = (
     "JointPD limits LQR ScheduledLQR Tracking ComputedTorque Integral Saturated StrainRate Sum Every DesignedFor "
     "OnLinks Linear Observed tip accelerometer VoltageDrive SlotineLi SlidingMode DisturbanceObserver TimeDelay "
-    "H-infinity EKF UKF MovingHorizon Predictive late seen seen_motion motion steps deflection terminal few_operations "
-    "free free_horizon"
+    "H-infinity EKF UKF nominal MovingHorizon Predictive late seen seen_motion motion steps deflection terminal "
+    "few_operations free free_horizon"
 ).split()
 SCENARIOS = {
     "industrial-arm": None,
@@ -222,7 +228,7 @@ CLOSE = {
 }
 """Tolerances where many active limits amplify rounding, or soft limits leave the solver its own tolerance of 1e-9."""
 
-STEPS = {"theodore-ghosal-extension": 10, "Observed": 3, "free": 40, "free_horizon": 40} | dict.fromkeys(
+STEPS = {"theodore-ghosal-extension": 10, "Observed": 3, "nominal": 4, "free": 40, "free_horizon": 40} | dict.fromkeys(
     ["Predictive", "late", "seen", "seen_motion", "motion", "steps", "deflection", "terminal", "few_operations"], 4
 )
 """Runge-Kutta steps in a period where the modes are fast."""

@@ -63,10 +63,10 @@ def loop(board, call, count, q0, qd0, steps=1):
     model, period = board.model, board.feedback.period
     plant = fa.Stepper(model, period, q0=q0, qd0=qd0, method="rk4", step=period / steps)
     states, inputs, u = [], [], np.zeros(len(model.inputs))
-    cuts = np.cumsum([model.nq, model.nv])
+    cuts, accelerates = np.cumsum([model.nq, model.nv]), board.inputs.measured.accelerates
     for k in range(count):
         q, qd, s = np.split(plant.state, cuts)
-        qdd = model.forward_dynamics(q, qd, u) if board.feedback.law.accelerates else np.zeros(model.nv)
+        qdd = model.forward_dynamics(q, qd, u) if accelerates else np.zeros(model.nv)
         y = np.array(board.inputs.measured.of(q, qd, s, qdd)).ravel()
         u = call(y, k)
         states.append(plant.state)

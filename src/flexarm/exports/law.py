@@ -78,6 +78,12 @@ class Measured:
     function: ca.Function
     of: ca.Function
 
+    @property
+    def accelerates(self) -> bool:
+        """True if the measurement depends on accelerations."""
+        q, qd, s, qdd = self.of.sx_in()
+        return bool(ca.depends_on(self.of(q, qd, s, qdd), qdd))
+
 
 def export_law(
     controller: Sampled, model: Model, path: str | PathLike[str], real: Real = "double", sensors: Sequence[Sensor] = ()

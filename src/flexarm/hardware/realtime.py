@@ -293,7 +293,7 @@ def _exchanged(
 ) -> RealTimeRun:
     model, of, period = found.model, found.inputs.measured.of, found.feedback.period
     m, ns, cuts = len(model.inputs), len(plant.state), np.cumsum([model.nq, model.nv])
-    accelerates = found.feedback.law.accelerates
+    accelerates = found.inputs.measured.accelerates
     u, overruns, slipped, invalid = np.zeros(m), 0, 0.0, 0
     begin = time.perf_counter() + 20 * SPIN
     for k, row in enumerate(rows):

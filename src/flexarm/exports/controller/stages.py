@@ -142,8 +142,11 @@ class Filtered:
     after: "Predicted | None"
 
     @classmethod
-    def of(cls, where: str, loop: Sampled, design: Estimated, real: Real) -> "Filtered":
-        """Return the filter of a sampled controller. Raises `DescriptionError` if it cannot be written in C."""
+    def of(cls, where: str, loop: Sampled, design: Estimated, arm: Model, real: Real) -> "Filtered":
+        """Return the filter of a sampled controller, which reads an arm.
+
+        Raises `DescriptionError` if it cannot be written in C.
+        """
         model, inner = design.model, design.controller
         if not isinstance(inner, Law | Predictive):
             raise DescriptionError(
@@ -161,12 +164,12 @@ class Filtered:
                 whole = silent(feedback, model)
                 entries, names = needed(whole), state_of(feedback.law, model)[0]
                 law = Measured(tuple(names[i][0] + names[i][1] for i in entries), of_needed(whole), whole)
-        _, everything, _ = state_of(feedback.law, model)
-        read = outputs(model, design.sensors)
+        _, everything, _ = state_of(feedback.law, arm)
+        read = outputs(arm, design.sensors)
         described = tuple(f"{a} [{b}]" if b else a for a, b in zip(read.names, read.units, strict=True))
         q, qd, _, qdd = everything
-        y = ca.SX(model.with_numbers(model.output_function(design.sensors))(q, qd, qdd))
-        steps = [getattr(each, "resolution", 0.0) for each in design.sensors for _ in each.names(model.arm)]
+        y = ca.SX(arm.with_numbers(arm.output_function(design.sensors))(q, qd, qdd))
+        steps = [getattr(each, "resolution", 0.0) for each in design.sensors for _ in each.names(arm.arm)]
         exact = ca.vertcat(*(rounded(y[i], step) for i, step in enumerate(steps)))
         readings = Measured(described, law.function, ca.Function("y", everything, [exact]))
         inputs = Inputs(tuple(read.names), readings)
@@ -228,7 +231,8 @@ class Filtered:
         """Yield readings of an arm at the first guess with noise, and the u of the filter with the law."""
         rng, model, running = np.random.default_rng(1), self.estimated.model, self._begun()
         calls, u, none = SampledCalls(self.feedback, model), np.zeros(len(model.inputs)), np.zeros(model.nv)
-        rest = np.array(self.inputs.measured.of(np.array(self.estimated.start[0]), none, [], none)).ravel()
+        read = model.with_numbers(model.output_function(self.estimated.sensors))
+        rest = np.array(read(np.array(self.estimated.start[0]), none, none)).ravel()
         for k in range(count):
             y = _rounded_to(real, rest + running.record.noise * rng.normal(size=len(rest)))
             running.sample(y, u, k > 0)
@@ -333,7 +337,7 @@ def stage_of(where: str, loop: Sampled, model: Model, sensors: Sequence[Any], re
             "sensors out"
         )
     if isinstance(made, Estimated):
-        return Filtered.of(where, loop, made, real)
+        return Filtered.of(where, loop, made, model, real)
     return Predicted.of(where, loop, model, real)
 
 
