@@ -8,7 +8,7 @@ import pytest
 from controlled import refused
 
 import flexarm as fa
-from flexarm.control import JointPD, Observed, Sampled
+from flexarm.control import JointPD, Observed, Sampled, Saturated
 from flexarm.sensors import Accelerometer, Encoder, MotorTorque, StrainGauge, Tachometer
 
 T = 0.01
@@ -326,5 +326,7 @@ def test_what_a_function_of_readings_gives_must_fit(single):
 
 
 def test_a_controller_inside_another_must_be_a_law(single):
-    with refused(r"Observed: controller is a Summing; it must be a controller, an object with a method law\(.*"):
+    with refused(r"Observed: controller is a Summing, which is called once per period; .* estimator=EKF\(\)\)"):
         run(single, Sampled(Observed(Summing(), [DRIVE.replace(noise=1e-3)]), T))
+    with refused(r"Saturated: controller is a Summing; it must be a controller, an object with a method law\(.*"):
+        run(single, Sampled(Saturated(Summing(), 1.0), T))

@@ -76,8 +76,8 @@ class Estimated:
             function = stepped(inner, None)
             if function is None or function.sensors is not None:
                 raise DescriptionError(
-                    f"Observed: the controller is {what_it_is(controller)}, which has sensors of its own; leave them out, or "
-                    "leave out Observed"
+                    f"Observed: the controller is {what_it_is(controller)}, which has sensors of its own; leave them "
+                    "out, or leave out Observed"
                 )
             wanted, own = function.wanted, tuple(function.shows(model))
         else:

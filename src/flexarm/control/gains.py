@@ -162,11 +162,14 @@ def of_all(model: Model, u: Column) -> Column:
     return ca.vertcat(ca.SX(u), ca.SX.zeros(len(model.arm.thrusters))) if model.arm.thrusters else u
 
 
-def torques(what: str, model: Model) -> None:
-    """Raise `DescriptionError` for an arm with a voltage input, because the control law returns torques."""
+def torques(what: str, model: Model, instead: str = "") -> None:
+    """Raise `DescriptionError` for an arm with a voltage input, because the control law returns torques.
+
+    `instead` is the advice for a controller that `VoltageDrive` does not take.
+    """
     for name, unit in zip(model.inputs, model.arm.input_units, strict=True):
         if unit == "V":
-            must = f"the controller returns torques: use VoltageDrive({what}(...))"
+            must = f"the controller returns torques: {instead or f'use VoltageDrive({what}(...))'}"
             raise DescriptionError(f"{what}: arm {model.arm.name!r}: the input {name!r} is a voltage; {must}")
 
 

@@ -22,7 +22,7 @@ from flexarm.model import Model, closures
 from flexarm.model.linear import of_independent
 from flexarm.simulation.butcher import RK4
 from flexarm.simulation.feedback import initial
-from flexarm.simulation.law import Column, Controller, Law, parted
+from flexarm.simulation.law import Column, Controller, Law, parted, what_it_is
 from flexarm.simulation.shown import read, show
 
 MOST_STEPS = 50
@@ -123,6 +123,12 @@ class Observed:
         names = model.output_names(self.sensors)
         sensors = tuple(self.sensors)
         sigma = self._noise(model, sensors, period)
+        sampled = hasattr(self.controller, "stepper") and not isinstance(self.controller, type)
+        if sampled and not hasattr(self.controller, "law"):
+            raise DescriptionError(
+                f"Observed: controller is {what_it_is(self.controller)}, which is called once per period; it needs a "
+                "filter of flexarm.estimation: use Observed(..., estimator=EKF())"
+            )
         inner = inner_law("Observed", self.controller, model, period)
         n = len(model.coordinates)
         W = gain("Observed: process", self.process, m)

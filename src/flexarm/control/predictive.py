@@ -201,7 +201,7 @@ class Predictive:
         at = np.array(places_of("Predictive", nominal, model))
         places = np.concatenate([at, model.nq + at])
         fixed_base("Predictive", nominal, "use LQR")
-        torques("Predictive", nominal)
+        torques("Predictive", nominal, "use a controller that VoltageDrive takes, such as VoltageDrive(JointPD(...))")
         if nominal.states:
             why = f"the prediction does not include states of drives, such as {nominal.states[0]}"
             raise DescriptionError(f"Predictive: arm {nominal.arm.name!r}: {why}; give a nominal arm without them")
