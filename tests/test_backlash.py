@@ -198,6 +198,14 @@ def test_short_contacts_of_random_motions(method):
         assert abs(found.q.values[-1, 0] - short.q.values[-1, 0]) < 5e-6
 
 
+def test_a_step_ends_at_the_first_stage_beyond_a_contact():
+    """The further stages of such a step would cost evaluations, and their states are unknown."""
+    stops = fa.Stops(lower=np.pi - 0.2, upper=np.pi + 0.3, stiffness=1e4, damping=20.0, sharp=True)
+    found = run(pendulum(stops=stops), 5.0, q0=[np.pi + 0.29], qd0=[2.0], solver=fa.Solver(method="dop853", rtol=1e-8))
+    assert "stopped at 15 contacts" in found.method_reason
+    assert found.evaluations < 21 * found.steps  # 25 with all stages; an accepted step has 12
+
+
 def pendulum(**drive):
     joint = fa.Revolute(axis=(0, 0, 1), rotor_inertia=0.1, drive=fa.Drive(**drive))
     body = fa.Rigid(length=0.7, mass=1.3, com=(0.3, 0, 0), inertia=0.2)

@@ -275,8 +275,10 @@ def adapted(s: ExplicitSteps, times: Floats, count: int, out: Floats, reached: W
         s.h = ahead - s.t
         unmarked(shared)
         stepped(s)
-        rhs(method.k[method.stages * size :], ahead, s.z, s.shared, 0)
-        error = failing(s)
+        error = NAN
+        if was_beyond(shared) == 0:
+            rhs(method.k[method.stages * size :], ahead, s.z, s.shared, 0)
+            error = failing(s)
         if shared.watch != 0 and error < 1.0 and touches(s) == 1:
             error = NAN
         s.next = wanted
@@ -342,12 +344,15 @@ def begun(s: ExplicitSteps, end: float) -> float:
 
 
 def stepped(s: ExplicitSteps) -> None:
-    """Take a step of length h from y to z, given the rates at y."""
+    """Take a step of length h from y to z, given the rates at y. z has no number if a stage is beyond a contact."""
     method, size, z = s.method, s.shared[0].integrated, s.z
     filled(method.h, s.h, size)
     for stage in range(1, method.stages):
         moved(method, stage - 1, s.y, z, size)
         rhs(method.k[stage * size :], s.t + method.c[stage] * s.h, z, s.shared, 0)
+        if s.shared[0].watch != 0 and was_beyond(s.shared[0]) == 1:
+            z[0] = NAN
+            return
     moved(method, method.stages - 1, s.y, z, size)
     put_on_closures(s.shared, z)
 
