@@ -590,7 +590,9 @@ def test_arms_it_does_not_know(rotor, beam):
     ):
         Predictive(0.0, nominal=rotor, **FREE).stepper(beam, 0.02)
     link = fa.load("industrial-arm").links[1]
-    with refused("Predictive: .* is a voltage; the controller returns torques: use a controller that VoltageDrive takes, .*"):
+    with refused(
+        "Predictive: .* is a voltage; the controller returns torques: use a controller that VoltageDrive takes, .*"
+    ):
         Predictive(0.0, **FREE).stepper(fa.Model(fa.Arm(name="wound", links=[link])), T)
     with refused(r"u is a Predictive, which is called once per period; use Sampled\(\.\.\.\)"):
         fa.simulate(rotor, 1.0, u=Predictive(0.0, **FREE), progress=False)
