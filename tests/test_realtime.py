@@ -17,8 +17,9 @@ from command_line import caller
 from compiled import CC, STRICT
 
 import flexarm as fa
-from flexarm.control import JointPD, Sampled
+from flexarm.control import DesignedFor, JointPD, Observed, Sampled
 from flexarm.errors import DescriptionError, FlexarmError
+from flexarm.estimation import EKF
 from flexarm.exports.controller import programs
 from flexarm.exports.controller.library import board
 from flexarm.exports.fmu import build
@@ -242,6 +243,22 @@ def peer(tmp_path, then, hello=HELLO):
     path.write_text(PEER.format(python=sys.executable, hello=hello, then=then))
     path.chmod(0o755)
     return path
+
+
+def test_an_accelerometer_before_a_filter_reads_the_acceleration_of_the_arm(model, tmp_path, monkeypatch):
+    """The filter assumes an arm with another payload."""
+    felt = [fa.Encoder(coordinate=name, resolution=1e-5) for name in model.coordinates]
+    felt += [fa.Accelerometer(link=model.arm.links[0].name, resolution=1e-4)]
+    nominal = fa.Model(model.arm.replace(payload=fa.Payload(mass=0.3)))
+    law = DesignedFor(Observed(JointPD(SLEW, 9.0, 3.0), felt, estimator=EKF()), nominal)
+    seen, send = [], transports.Udp.send
+    monkeypatch.setattr(transports.Udp, "send", lambda line, k, y: seen.append(y) or send(line, k, y))
+    found = fa.run_in_real_time(Sampled(law, T), model, until=0.05, program=peer(tmp_path, "send(k, 0.7, -0.4, 0)"))
+    q, qd, u = (found.result[name].values for name in ("q", "qd", "u"))
+    before = np.vstack([np.zeros(2), u[:-1]])
+    expected = [fa.outputs(model, felt).values(*row) for row in zip(q, qd, before, strict=True)]
+    assert np.array(seen[: len(u)]) == pytest.approx(np.array(expected), abs=6e-5)
+    assert np.abs(np.array(expected)[:, 2:]).max() > 0.1
 
 
 @pytest.mark.parametrize(
