@@ -103,7 +103,10 @@ def nonlinear_inversion(
         If there is no rest position or no bounded motion nearby: take a slower or smaller motion. Also if the motion
         changes within a step, as at an end stop: take more samples.
 
-    A warning, `NotReached`, reports a motion that is cut at its ends, and inputs that their samples do not describe.
+    Warns
+    -----
+    NotReached
+        If a motion is cut at its ends, or if the samples of the inputs do not describe them.
     """
     where = "nonlinear_inversion"
     with refused(where):
