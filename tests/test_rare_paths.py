@@ -202,18 +202,22 @@ def test_a_method_that_fails_beside_a_contact_ends_the_stretch():
 
 def test_a_contact_at_the_end_ends_the_stretch():
     model, plan, layout = sharp_gap()
-    inside, beyond = (layout.start(np.array([0.0, x]), np.zeros(2), np.empty(0)) for x in (0.05, 0.2))
+    beyond = layout.start(np.array([0.0, 0.2]), np.zeros(2), np.empty(0))
+
+    def place(t):
+        """A motion that reaches the contact, 0.1, at 1 s."""
+        return layout.start(np.array([0.0, 0.05 + 0.05 * t]), np.array([0.0, 0.05]), np.empty(0))
 
     def meets(t, x, ends):
         if plan.shared.watch:
             plan.shared.last = np.inf
             python_rate(plan, len(x))(1.0, beyond)
             return Stretch(np.empty((0, len(x))), 1)
-        return stays(t, x, ends)
+        return Stretch(np.array([place(each) for each in ends]), 1)
 
     stopped = Stopped(methods.Solve(meets, "none", "asked"), model, plan)
-    found = stopped(0.0, inside, np.array([0.5, 1.0]))
-    np.testing.assert_array_equal(found.x, [inside, inside])
+    found = stopped(0.0, place(0.0), np.array([0.5, 1.0]))
+    np.testing.assert_allclose(found.x, [place(0.5), place(1.0)], atol=1e-9)
     assert stopped.stops == 1
 
 
