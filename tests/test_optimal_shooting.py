@@ -1,4 +1,4 @@
-"""Motions corrected on native runs: slopes against matrix exponentials, steps and their multipliers, the cost, linear
+"""Motions corrected on native runs: slopes against other integrators, steps and their multipliers, the cost, linear
 programs; several stretches, places on the way, several arms."""
 
 from dataclasses import replace
@@ -8,6 +8,7 @@ import casadi as ca
 import numpy as np
 import pytest
 import small_arms
+from scipy.integrate import solve_ivp
 from scipy.linalg import expm
 from scipy.optimize import brentq, linprog, minimize_scalar
 from small_arms import turning
@@ -17,13 +18,13 @@ from flexarm.optimal import optimal_motion, search
 from flexarm.optimal.collocation import Grid
 from flexarm.optimal.correction import corrected, improved
 from flexarm.optimal.expense import Expense
-from flexarm.optimal.exponential import AT_ONCE, exponentials
 from flexarm.optimal.outcome import joined
 from flexarm.optimal.program import grids, transcribed, unpacked
 from flexarm.optimal.shooting import Course, Goal, Plant, Within, in_metres
 from flexarm.optimal.start import prescribed
 from flexarm.optimal.step import Allowed, moved, seen, step, ways
 from flexarm.optimal.task import asked
+from flexarm.optimal.variations import variations
 from flexarm.trajectory import reference_values
 
 SOON = {"intervals": 12, "most_intervals": 12}
@@ -100,18 +101,44 @@ def coordinate(i, n, lower, upper, name="joint_range"):
 # -- courses and their slopes ------------------------------------------------------------------------------------------
 
 
-def test_exponentials_of_a_stack_are_those_of_scipy():
-    """Oscillators of norms from 1e-4 to 300 in random order, more than one stack of them, and no matrix at all."""
-    rng = np.random.default_rng(4)
-    size = rng.permutation(np.geomspace(1e-4, 300.0, AT_ONCE + 7))
-    skew = rng.normal(size=(len(size), 6, 6))
-    skew -= np.swapaxes(skew, 1, 2)
-    skew *= (size / np.abs(np.linalg.eigvals(skew)).max(axis=1))[:, None, None]
-    found = exponentials(skew, size)
-    np.testing.assert_allclose(found, expm(skew), atol=3e-9)
-    np.testing.assert_allclose(found[size < 0.5], expm(skew[size < 0.5]), atol=1e-12)
-    assert exponentials(np.zeros((0, 6, 6)), np.zeros(0)).shape == (0, 6, 6)
-    np.testing.assert_array_equal(exponentials(np.zeros((1, 3, 3)), np.zeros(1))[0], np.eye(3))
+@pytest.mark.parametrize("linear", [False, True])
+@pytest.mark.parametrize(("turns", "damping"), [(0.1, 0.0), (3.0, 0.3), (60.0, 0.02), (900.0, 1.5)])
+def test_first_order_changes_are_those_of_other_integrators(turns, damping, linear):
+    """Random linear systems whose slopes change, of different lengths of intervals; the fastest mode turns that far."""
+    rng = np.random.default_rng(7)
+    N, n, m, parts = 3, 4, 2, 2
+    pieces = max(3, int(np.ceil(1.3 * turns / (2.0 * parts))))
+    lasts, samples = np.array([0.7, 1.0, 1.3]), 2 * parts * pieces + 1
+    modes, omega = np.linalg.qr(rng.normal(size=(n, n)))[0], turns * np.array([0.02, 0.1, 0.4, 1.0])
+    way = rng.normal(size=(n, 2 * n)) * np.repeat([1.0, 0.2], n) * np.minimum(1.0, omega[:, None])
+    inward = rng.normal(size=(2, n, m))
+
+    def slopes(t):
+        """A and B of an interval of any length, at a share t of it."""
+        A = np.hstack([-modes @ np.diag(omega**2) @ modes.T, -damping * modes @ np.diag(omega) @ modes.T])
+        return A + modes @ (way * np.sin(3.0 * t)), inward[0] + inward[1] * np.cos(2.0 * t)
+
+    to_x, to_u = (np.stack(each) for each in zip(*map(slopes, np.linspace(0.0, 1.0, samples)), strict=True))
+    found = variations(np.tile(to_x, (N, 1, 1, 1)), np.tile(to_u, (N, 1, 1, 1)), lasts, parts, linear)
+    assert found.shape == (N, parts, 2 * n, 2 * n + (1 + linear) * m)
+    columns = found.shape[3]
+
+    def rates(t, y, h):
+        dx = y.reshape(2 * n, columns)
+        A, B = slopes(t / h)
+        u = np.zeros((m, columns))
+        u[:, 2 * n : 2 * n + m] = (1.0 - linear * t / h) * np.eye(m)
+        if linear:
+            u[:, 2 * n + m :] = t / h * np.eye(m)
+        return np.concatenate([dx[n:], A @ dx + B @ u]).ravel()
+
+    for k, h in enumerate(lasts):
+        ends = h * np.arange(1, parts + 1) / parts
+        run = solve_ivp(
+            rates, (0.0, h), np.eye(2 * n, columns).ravel(), "DOP853", t_eval=ends, args=(h,), rtol=1e-10, atol=1e-12
+        )
+        wanted = run.y.T.reshape(parts, 2 * n, columns)
+        np.testing.assert_allclose(found[k], wanted, rtol=0.0, atol=2e-3 * np.abs(wanted).max(axis=(1, 2)).min())
 
 
 @pytest.mark.parametrize("linear", [False, True])
@@ -208,7 +235,7 @@ def test_parts_of_intervals_have_slopes_values_and_limits_of_their_own(slide, li
     ways_ = ways([limited], now.course, allowed)
     taken = step([limited], now, ways_, allowed, active)
     d = np.append(taken.u.ravel(), taken.durations)
-    after = y.ravel() + (back @ (ways_[0].G.reshape(4 * parts, 4, -1) @ d)[..., None])[:, i, 0]
+    after = y.ravel() + (back @ ways_[0].after(d).reshape(4 * parts, 4, 1))[:, i, 0]
     assert after.max() == pytest.approx(most, abs=1e-5) and (int(k * parts + j), 0) in active[0]
 
 
@@ -314,7 +341,7 @@ def test_one_step_brings_a_linear_arm_to_its_goal(masses, linear, whole):
     part = moved([plant], now.course, taken, 0.25, allowed)
     assert seen([plant], part, whole).off == pytest.approx(0.75 * now.off, rel=2e-3)
     # of all that close the gaps it is the smallest: nothing is left along what moves no end
-    J = plant.goals[0].W @ np.linalg.inv(plant.metres) @ found[0].G[-1, -1][:, : course.u.size]
+    J = plant.goals[0].W @ np.linalg.inv(plant.metres) @ found[0].G[-1][:, : course.u.size]
     free = np.linalg.svd(J)[2][4:]
     np.testing.assert_allclose(free @ taken.u.ravel(), 0.0, atol=1e-5 * np.abs(taken.u).max())
 
@@ -369,7 +396,7 @@ def test_limits_are_kept_and_say_where_they_press(masses):
     assert (on[upper] > 0).all() and (on[lower] < 0).all()
     np.testing.assert_allclose(on[~(upper | lower)], 0.0, atol=1e-7)
     # what is left of the gradient is of the goal's rows alone
-    G = found[0].G[:, -1, :, :N]
+    G = found[0].G[1:, :, :N]
     rows = np.einsum("i,kij->kj", np.linalg.inv(plant.metres)[n], G)
     left = taken.u[:, 0] / N + on + pushed @ rows
     p = np.linalg.lstsq(G[-1].T, left, rcond=None)[0]
@@ -397,7 +424,7 @@ def test_a_step_down_the_cost_goes_as_far_as_the_weight_allows(masses):
     allowed = allowed_of(1, fixed=True)
     now, found = seen([plant], course, whole=True), ways([plant], course, allowed)
     gradient = np.append(rng.normal(size=N), 0.0)
-    J = found[0].G[-1, -1][:, :N]
+    J = found[0].G[-1][:, :N]
     free = np.linalg.svd(J)[2][4:]
     for pace in (1.0, 10.0):
         taken = step([plant], now, found, allowed, [], 1e-3 * gradient, pace)
@@ -527,7 +554,7 @@ def test_the_least_time_of_a_linear_arm_is_that_of_a_linear_program(slide, short
     _, u, worth = farthest(slide, T, 20, 2.0)
     np.testing.assert_allclose(course.u[:, 0], u, atol=2e-2)
     on, at = pressed.inputs[:, 0], np.abs(u) > 2.0 - 1e-9
-    assert (np.sign(on[at]) == np.sign(u[at])).all()
+    assert (on[at] * u[at] >= 0.0).all() and np.count_nonzero(on[at]) >= at.sum() - 1  # one is just inside
     cosine = on[at] @ worth[at] / np.linalg.norm(on[at]) / np.linalg.norm(worth[at])
     assert abs(cosine) > 0.999  # the switching function of either is the other's
 

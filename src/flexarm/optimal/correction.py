@@ -22,7 +22,7 @@ from flexarm.optimal.expense import Expense
 from flexarm.optimal.shooting import Course, Plant
 from flexarm.optimal.step import Active, Allowed, Seen, Step, moved, seen, step, ways
 
-ROUNDS = 12
+ROUNDS = 20
 """Largest number of Newton steps with gaps, and of those without gaps."""
 
 HALVINGS = 6
@@ -42,6 +42,12 @@ DESCENTS = 20
 
 ENOUGH = 5e-5
 """Relative gain of a step down the cost below which the descent stops."""
+
+LITTLE, FAILURES = 5e-3, 2
+"""Relative gain that is little for a step, and number of steps of so little expected gain that may fail.
+
+Further steps would gain little for their computing time.
+"""
 
 TINY = 1e-12
 """Least expected reduction of the cost with which a reduction is compared."""
@@ -129,19 +135,29 @@ class Pressed:
 
 
 def improved(
-    plants: Sequence[Plant], now: Seen, allowed: Allowed, goal: float, expense: Expense, stop: Any
+    plants: Sequence[Plant],
+    now: Seen,
+    allowed: Allowed,
+    goal: float,
+    expense: Expense,
+    stop: Any,
+    descents: int = DESCENTS,
 ) -> tuple[Seen, Pressed]:
     """Return a cheaper motion and the multipliers of its limits.
 
     The search starts from a motion `now` that `corrected` has evaluated. It first goes down the cost along trajectories
     with gaps, and closes each gap to a share of what a step opens. It then starts from the motion without gaps, and
-    each step leads from one motion that the arms make to another. The search stops when the steps gain no more.
+    each step leads from one motion that the arms make to another. The search stops when the steps gain no more, or
+    too little for their computing time. Without `descents` the motion remains as it is.
     """
-    rough, _, pace = _descended(plants, now, allowed, goal, expense, stop, 1.0, OPEN)
-    closed = corrected(plants, rough.course, allowed, goal)
-    if closed is not None and expense.of(closed.course)[0] < expense.of(now.course)[0]:
-        now = closed
-    now, pressed, _ = _descended(plants, now, allowed, goal, expense, stop, min(pace, 1.0), 0.0)
+    pace = 1.0
+    if descents:
+        rough, _, pace, ended = _descended(plants, now, allowed, goal, expense, stop, 1.0, OPEN, descents)
+        closed = corrected(plants, rough.course, allowed, goal)
+        if closed is not None and expense.of(closed.course)[0] < expense.of(now.course)[0]:
+            now = closed
+        descents *= ended
+    now, pressed, _, _ = _descended(plants, now, allowed, goal, expense, stop, min(pace, 1.0), 0.0, descents)
     return now, pressed
 
 
@@ -154,8 +170,9 @@ def _descended(
     stop: Any,
     pace: float,
     share: float,
-) -> tuple[Seen, Pressed, float]:
-    """Return a cheaper trajectory, its multipliers and the last weight of a step's length.
+    descents: int,
+) -> tuple[Seen, Pressed, float, bool]:
+    """Return a cheaper trajectory, its multipliers, the last weight of a step's length, and whether steps gain no more.
 
     The trajectory has gaps if `share` is not zero. The multipliers are those of the step that led to it, because its
     inputs are at the limits at which they are after this step. If no step did, they are those of the last one.
@@ -165,13 +182,16 @@ def _descended(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found, (cost, gradient) = ways(plants, now.course, allowed), expense.of(now.course)
-        for _ in range(DESCENTS):
+        failed = 0
+        for _ in range(max(descents, 1)):
+            if failed == FAILURES:
+                return now, pressed, pace, False
             down = gradient * sizes / cost
             taken = step(plants, now, found, allowed, active, down, pace)
             expected = 0.0 if taken is None else -float(down @ np.append(taken.u, taken.durations))
             if taken is not None and not led:
                 pressed = _pressed(plants, taken, cost, allowed)
-            if stop() or pace > SHORTEST or (share and taken is not None and expected < ENOUGH):
+            if not descents or stop() or pace > SHORTEST or (share and taken is not None and expected < ENOUGH):
                 break
             if taken is None:
                 pace *= SHORTER
@@ -184,6 +204,7 @@ def _descended(
             gain = 1.0 - expense.of(trial.course)[0] / cost if trial else -np.inf
             pace = _next_pace(pace, gain / max(expected, TINY))
             if trial is None or gain <= 0.0:
+                failed += expected < LITTLE
                 if expected < ENOUGH:
                     break
                 continue
@@ -191,7 +212,7 @@ def _descended(
             if gain < ENOUGH:
                 break
             found, (cost, gradient) = ways(plants, now.course, allowed), expense.of(now.course)
-    return now, pressed, pace
+    return now, pressed, pace, True
 
 
 def _next_pace(pace: float, ratio: float) -> float:

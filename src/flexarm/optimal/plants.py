@@ -27,10 +27,12 @@ TURN = 1.5
 """Largest angle by which the fastest mode turns in a part of an interval [rad]."""
 
 LEAST_PARTS, MOST_PARTS = 2, 10
-"""Least and largest number of parts of an interval, at whose ends limits hold.
+"""Least and largest number of parts of an interval, at whose ends limits hold."""
 
-With ten parts the slopes of arms with much faster modes are accurate to a hundredth, and the computing time grows with
-the number of parts. With four the Newton steps of such arms fail.
+PIECE, MOST_PIECES = 2.0, 40
+"""Largest angle by which the fastest mode turns in a piece of a part [rad], and largest number of pieces.
+
+Slopes are then accurate to a thousandth, and to a hundredth with twice the angle.
 """
 
 EXCEEDED = 1e-4
@@ -101,7 +103,7 @@ def shot(task: Task, known: Known, intervals: int, stop: Any) -> Shot | None:
         landed = corrected(tight, best.course, allowed, goal)
         if landed is None:
             break
-        best, pressed = improved(tight, landed, allowed, goal, expense, stop)
+        best, pressed = improved(tight, landed, allowed, goal, expense, stop, 0)
     course = best.course
     sharp = polished(plants, course, pressed, allowed, goal, expense, stop) if _is_fastest(task) else None
     if sharp is None:
@@ -157,12 +159,13 @@ def _plant(task: Task, peaks: Sequence[Measure], intervals: int, pace: float) ->
     within = [each for each in bounded if len(each.lower)]
     turned = float(model.frequencies(task.end, locked=False).max()) * np.pi / (pace * intervals)
     parts = int(np.clip(np.ceil(turned / TURN), LEAST_PARTS, MOST_PARTS))
+    pieces = int(np.clip(np.ceil(turned / (parts * PIECE)), 1, MOST_PIECES))
     asked = slice(0 if task.placed else len(joints), None)  # the first rows are how far the joints are off
     goals = [Goal(intervals, metres[asked], np.append(task.end, still), box[asked])]
     stretch, some = intervals // (len(task.through) + 1), np.eye(2 * n)[joints]
     for i, q in enumerate(task.through if task.placed else ()):
         goals.append(Goal((i + 1) * stretch, some, np.append(q, still), box[:count]))
-    return Plant(model, np.append(task.start, still), metres, goals, within, parts)
+    return Plant(model, np.append(task.start, still), metres, goals, within, parts, pieces)
 
 
 def _rows(places: list[int], lower: Array, upper: Array, n: int, name: str) -> Within:

@@ -16,7 +16,7 @@ from flexarm.arrays import Array
 from flexarm.optimal.correction import Pressed, corrected, improved
 from flexarm.optimal.expense import Expense
 from flexarm.optimal.shooting import Course, Plant
-from flexarm.optimal.step import Allowed
+from flexarm.optimal.step import Allowed, seen
 
 NEAR = 1e-3
 """Relative distance to a limit below which an input counts as being at the limit."""
@@ -59,7 +59,7 @@ def polished(
     sharp = improved(at_ends, landed, switched, goal, expense, stop)[0].course
     if not expense.of(sharp)[0] < expense.of(course)[0]:
         return None
-    return _shared_out(sharp, course, pressed)
+    return _shared_out(plants, sharp, allowed, goal, expense)
 
 
 def _arcs(course: Course, most: Array) -> tuple[Array, Array] | None:
@@ -107,15 +107,13 @@ def _switches(times: Array, u: Array, signs: Array) -> tuple[float, Array]:
     return first, np.array(found)
 
 
-def _shared_out(landed: Course, course: Course, pressed: Pressed) -> tuple[Array, Array, Pressed]:
-    """Split the arcs into shorter intervals and interpolate the trajectory's multipliers per length of an interval."""
-    T = float(landed.durations.sum())
-    counts = np.maximum(1, np.ceil(landed.durations / T * PARTS)).astype(int)
-    steps = np.repeat(landed.durations / counts, counts)
-    times = np.append(0.0, np.cumsum(steps))
-    middles = (times[:-1] + times[1:]) / 2 * course.times[-1] / T
-    known = (course.times[:-1] + course.times[1:]) / 2
-    per_length = pressed.inputs / course.steps[:, None]
-    on = np.stack([np.interp(middles, known, column) for column in per_length.T], axis=1) * steps[:, None]
-    nothing = {name: np.zeros(len(steps)) for name in pressed.within}
-    return times, np.repeat(landed.u, counts, axis=0), Pressed(on, nothing)
+def _shared_out(
+    plants: Sequence[Plant], landed: Course, allowed: Allowed, goal: float, expense: Expense
+) -> tuple[Array, Array, Pressed]:
+    """Split the arcs into shorter intervals, and compute the multipliers of their inputs."""
+    counts = np.maximum(1, np.ceil(landed.durations / landed.durations.sum() * PARTS)).astype(int)
+    u, lasts = np.repeat(landed.u, counts, axis=0), np.repeat(landed.durations / counts, counts)
+    at_ends = [replace(each, goals=[replace(each.goals[0], node=len(lasts))]) for each in plants]
+    course = Course(lasts, u, tuple(np.repeat(each.start[None], len(lasts) + 1, axis=0) for each in plants))
+    pressed = improved(at_ends, seen(at_ends, course, whole=True), allowed, goal, expense, bool, 0)[1]
+    return course.times, u, pressed

@@ -60,9 +60,9 @@ def optimal_motion(
     limits: Limits | Mapping[str, Any] | None = None,
     objective: str | Mapping[str, float] = "time",
     duration: float | None = None,
-    intervals: int = 20,
+    intervals: int | None = None,
     most_intervals: int | None = None,
-    points: int = 3,
+    points: int | None = None,
     scheme: str = "radau",
     tolerance: float = 1e-4,
     steps: int = 300,
@@ -106,13 +106,14 @@ def optimal_motion(
         - "moment" [N m]: the largest of any link during the motion, at the stations `limits.moment_at`
     duration : float, optional
         Duration of the motion [s]. Required if the time is no part of the objective.
-    intervals : int
-        Number of intervals of the first grid.
+    intervals : int, optional
+        Number of intervals of the first grid; default 40, or `most_intervals` if that is less.
     most_intervals : int, optional
         Number of intervals of the finest grid that is tried; default 40, or 320 if coarser grids lead to no motion that
         ends at rest.
     points, scheme : int, "radau" or "legendre"
-        Collocation points in an interval: from 1 to 9.
+        Collocation points in an interval: from 1 to 9. By default there are two, or three if there are obstacles or
+        if the motion is not corrected.
     tolerance : float
         Distance by which the tip may miss its goal at the end of the native simulation, and swing from there [m].
     steps : int
@@ -159,19 +160,19 @@ def optimal_motion(
         if strange := implausible(model, q, name=name):
             warnings.warn(f"optimal_motion: {strange}", Implausible, stacklevel=2)
     with refused("optimal_motion"):
-        counts = {
-            "points": (points, 1, 9),
-            "intervals": (intervals, 2, MOST_INTERVALS),
-            "steps": (steps, 1, MOST_STEPS),
-        }
-        for name, (value, fewest, largest) in counts.items():
-            if checked_whole(value, fewest, name) > largest:
-                raise Fault(name, f"must be at most {largest}")
-        fine, finest = FINE, FINEST
+        first, fine, finest = FINE if intervals is None else checked_whole(intervals, 2, "intervals"), FINE, FINEST
         if most_intervals is not None:
-            fine = finest = checked_whole(most_intervals, int(intervals), "most_intervals")
-            if finest > MOST_INTERVALS:
-                raise Fault("most_intervals", f"must be at most {MOST_INTERVALS}")
+            fine = finest = checked_whole(most_intervals, 2 if intervals is None else first, "most_intervals")
+            first = min(first, finest)
+        counts = {
+            "points": (checked_whole(_points(task) if points is None else points, 1, "points"), 9),
+            "intervals": (first, MOST_INTERVALS),
+            "most_intervals": (finest, MOST_INTERVALS),
+            "steps": (checked_whole(steps, 1, "steps"), MOST_STEPS),
+        }
+        for name, (value, largest) in counts.items():
+            if value > largest:
+                raise Fault(name, f"must be at most {largest}")
         if not isinstance(scheme, str) or scheme not in SCHEMES:
             raise Fault("scheme", f"is {shown(scheme)}; it must be {choices(*SCHEMES)}")
         one_by_one = checked_flag(stops, "stops") and bool(task.through)
@@ -183,8 +184,8 @@ def optimal_motion(
             )
     stretches, grids = 1 if one_by_one else len(task.through) + 1, list[Grid]()
     while not grids or 2 * grids[-1].intervals <= finest * stretches:
-        count = 2 * grids[-1].intervals if grids else int(intervals) * stretches
-        grids.append(Grid(model, count, int(points), scheme, task.linear, stretches))
+        count = 2 * grids[-1].intervals if grids else first * stretches
+        grids.append(Grid(model, count, counts["points"][0], scheme, task.linear, stretches))
     if one_by_one:
         own = [replace(each, tolerance=SHARE * task.tolerance) for each in task.stretches()]
         whole = joined(task, [_refined(each, grids, int(steps), fine) for each in own])
@@ -193,6 +194,11 @@ def optimal_motion(
             warnings.warn(f"optimal_motion: at the last stop {left}", NotReached, stacklevel=2)
         return whole
     return _refined(task, grids, int(steps), fine * stretches)
+
+
+def _points(task: Task) -> int:
+    """Return the default number of collocation points."""
+    return 2 if is_shot(task) and not task.limits.obstacles else 3
 
 
 def _refined(task: Task, grids: list[Grid], steps: int, fine: int) -> OptimalMotion:
@@ -417,7 +423,7 @@ def _rigid_duration(task: Task, grid: Grid, steps: int, stopped: Stopped) -> flo
         start, *through, end = task.places
         own = asked(rigid, start, end, limits, "time", None, task.tolerance, through)
         known = prescribed(rigid, own.places, own.torque, None)
-        for finer in (1, 4):
+        for finer in (1, 2):
             on = replace(grid, model=rigid, intervals=finer * grid.intervals)
             solved = (found_on if duration else _found_first)(own, on, known, steps, stopped)[1]
             if not solved.found:

@@ -16,8 +16,8 @@ from flexarm.cached import cached_property
 from flexarm.model import Model
 from flexarm.model.local import moved_by_joints
 from flexarm.native.tangent import tangent
-from flexarm.optimal.exponential import exponentials
 from flexarm.optimal.motion import torques
+from flexarm.optimal.variations import variations
 from flexarm.simulation.ensemble import simulate_many
 from flexarm.simulation.inputs import Table
 from flexarm.simulation.options import SaveAt, Solver
@@ -33,6 +33,9 @@ HASTE = 10.0
 
 With this limit, a motion that is much slower than all vibrations still ends at rest.
 """
+
+AT_ONCE = 64
+"""Number of states whose slopes are computed at once, so that they stay in the processor's cache."""
 
 RIGID = 1e-3
 """Share of the fastest mode's frequency below which a mode is rigid."""
@@ -51,7 +54,7 @@ class Course:
         Inputs that are constant over each interval, or inputs at the intervals' ends with straight lines between them.
     x : tuple of (N + 1, 2n)
         States of each plant.
-    paths : tuple of (N, 2 parts, 2n)
+    paths : tuple of (N, 2 parts pieces, 2n)
         States of each plant within the intervals, at equal distances, with the interval's end. Empty if unknown.
     """
 
@@ -126,6 +129,8 @@ class Plant:
     within : list of Within
     parts : int
         Number of equal parts of an interval. Limits hold at the end of each part.
+    pieces : int
+        Number of equal pieces of a part, in which slopes are computed with those at three times.
     """
 
     model: Model
@@ -134,6 +139,12 @@ class Plant:
     goals: list[Goal]
     within: list[Within]
     parts: int = 1
+    pieces: int = 1
+
+    @property
+    def samples(self) -> int:
+        """Number of states of a path in a part of an interval."""
+        return 2 * self.pieces
 
     @cached_property
     def back(self) -> Array:
@@ -141,8 +152,8 @@ class Plant:
         return np.linalg.inv(self.metres)
 
     def paths(self, x: Array, pieces: Array, steps: Array, linear: bool) -> Array:
-        """States (k, 2 parts, 2n) along runs over one interval each, from states (k, 2n) and the interval's inputs."""
-        n, count = self.model.nv, 2 * self.parts
+        """Return states (k, 2 parts pieces, 2n) of runs over an interval each, from states (k, 2n) and their inputs."""
+        n, count = self.model.nv, self.samples * self.parts
         found = np.full((len(x), count, 2 * n), np.nan)
         for h in np.unique(steps):
             own = np.flatnonzero(steps == h)
@@ -157,12 +168,12 @@ class Plant:
             found[own] = np.concatenate([runs.q.values[:, 1:], runs.qd.values[:, 1:]], axis=2)
         return found
 
-    def run(self, course: Course, points: int = 2) -> tuple[Array, Array]:
+    def run(self, course: Course, points: int | None = None) -> tuple[Array, Array]:
         """States of one run from the start: at the ends of the intervals (N + 1, 2n), and within them, see `paths`.
 
-        `points` is the number of states in a part of an interval.
+        `points` is the number of states in a part of an interval, `samples` by default.
         """
-        n, count = self.model.nv, points * self.parts
+        n, count = self.model.nv, (points or self.samples) * self.parts
         u = course.u if course.linear else np.vstack([course.u, course.u[-1:]])
         begin = (self.start[:n], self.start[n:], np.zeros(0))
         x = np.hstack(run(self.model, begin, course.times, u, course.linear, EXACT, count)[:2])
@@ -174,10 +185,6 @@ class Plant:
         They are those in the state at the interval's beginning, in metres (N, parts, 2n, 2n), in its inputs as shares
         of `sizes` (N, parts, 2n, m or 2m), and in its length (N, parts, 2n). `path` has the states within the
         intervals, see `paths`.
-
-        The variational equation of a part, d(dx)/dt = A(t) dx + B(t) du, is solved by the exponential of Magnus' series
-        to order four in the length of the part. The fast constant terms of A are thus exact. Source: Iserles, Munthe-
-        Kaas, Norsett & Zanna, Lie-group methods, Acta Numerica 9 (2000), eq. 5.10.
         """
         path = self.paths(x, course.pieces, course.steps, course.linear) if path is None else path
         (N, count, nx), n, m, P, pieces = path.shape, self.model.nv, len(sizes), self.parts, course.pieces
@@ -186,54 +193,33 @@ class Plant:
         begin, end = pieces[:, None, :m], pieces[:, None, k - m :]
         inputs = begin + shares * (end - begin)
         qdd, to_x, to_u = accelerations(self.model, states.reshape(-1, nx), inputs.reshape(-1, m))
-        C = np.zeros((N, count + 1, nx + k, nx + k))  # of the states, of the inputs, and of their rates
-        C[:, :, :n, n:nx] = np.eye(n)
-        C[:, :, n:nx, :nx] = to_x.reshape(N, count + 1, n, nx)
-        C[:, :, n:nx, nx : nx + m] = to_u.reshape(N, count + 1, n, m) * sizes
-        if k > m:
-            C[:, :, nx : nx + m, nx + m :] = (np.eye(m) / course.steps[:, None, None])[:, None]
-        first, middle, last = C[:, :-1:2], C[:, 1::2], C[:, 2::2]
-        d = (course.steps / P)[:, None, None, None]
-        Omega = d * (first + 4.0 * middle + last) / 6.0 + d**2 / 12.0 * (last @ first - first @ last)
-        E = self._propagators(Omega.reshape(-1, nx + k, nx + k)).reshape(Omega.shape)
-        for i in range(1, P):
-            E[:, i] = E[:, i] @ E[:, i - 1]
-        on, into = E[:, :, :nx, :nx], E[:, :, :nx, nx:].copy()
-        if k > m:  # in terms of the inputs at both ends
-            into[..., :m] -= into[..., m:]
-        there = states[:, 2::2]
-        rates = np.concatenate([there[:, :, n:], qdd.reshape(N, count + 1, n)[:, 2::2]], axis=2) @ self.metres.T
-        rates *= shares[2::2]
-        if k > m:  # a longer interval's line is less steep: at a given time its input is nearer to the first
+        to_x, to_u = to_x.reshape(N, count + 1, n, nx), to_u.reshape(N, count + 1, n, m) * sizes
+        changes = self.metres @ variations(to_x, to_u, course.steps, P, course.linear)
+        on, into = changes[..., :nx] @ self.back, changes[..., nx:]
+        ends = slice(self.samples, None, self.samples)
+        rates = np.concatenate([states[:, ends, n:], qdd.reshape(N, count + 1, n)[:, ends]], axis=2) @ self.metres.T
+        rates *= shares[ends]
+        if course.linear:  # a longer interval's line is less steep: at a given time its input is nearer to the first
             climbs = np.diff(course.u, axis=0) / sizes / course.steps[:, None]
             rates -= np.einsum("kpij,kj->kpi", into[..., -m:], climbs)
         return on, into, rates
 
-    def _propagators(self, X: Array) -> Array:
-        """Exponentials of matrices (k, r, r) whose first 2n rows and columns are of the state, in metres.
-
-        In metres the rates of modes are divided by the modes' frequencies, so that norms are near spectral radii.
-        """
-        nx = len(self.start)
-        X = X.copy()
-        X[:, :nx] = self.metres @ X[:, :nx]
-        X[:, :, :nx] = X[:, :, :nx] @ self.back
-        A, rest = X[:, :nx, :nx], X[:, nx:, nx:]
-        size = np.sqrt(np.abs(A @ A).sum(axis=1).max(axis=1))
-        return exponentials(X, np.maximum(size, np.abs(rest).sum(axis=1).max(axis=1, initial=0.0)))
-
 
 def accelerations(model: Model, x: Array, u: Array) -> tuple[Array, Array, Array]:
     """Return qdd (k, n) and its derivatives in x = (q, qd), (k, n, 2n), and in u, (k, n, m), at k states."""
-    kernel, n = model.kernel("forward_dynamics"), model.nv
+    kernel, n = tangent(model.kernel("forward_dynamics")), model.nv
     k, free = len(x), x.shape[1] + u.shape[1]
-    given = np.zeros((k, free + len(model.exogenous)))
-    given[:, :free] = np.hstack([x, u])
-    directions = np.eye(free, given.shape[1])
-    rows = np.hstack([np.repeat(given, free, axis=0), np.tile(directions, (k, 1))])
-    both = tangent(kernel).many(rows).reshape(k, free, 2, n)
-    slope = np.swapaxes(both[:, :, 1], 1, 2)
-    return both[:, 0, 0], slope[:, :, : x.shape[1]], slope[:, :, x.shape[1] :]
+    size = free + len(model.exogenous)
+    qdd, slope = np.empty((k, n)), np.empty((k, n, free))
+    rows = np.zeros((AT_ONCE, free, 2 * size))
+    rows[:, :, size : size + free] = np.eye(free)
+    for first in range(0, k, AT_ONCE):
+        own = slice(first, min(first + AT_ONCE, k))
+        count = own.stop - first
+        rows[:count, :, : x.shape[1]], rows[:count, :, x.shape[1] : free] = x[own, None], u[own, None]
+        both = kernel.many(rows[:count].reshape(-1, 2 * size)).reshape(count, free, 2, n)
+        qdd[own], slope[own] = both[:, 0, 0], np.swapaxes(both[:, :, 1], 1, 2)
+    return qdd, slope[:, :, : x.shape[1]], slope[:, :, x.shape[1] :]
 
 
 def run(

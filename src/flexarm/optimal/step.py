@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
@@ -18,6 +18,9 @@ PROGRAMS = 12
 
 BOUND = 0.3
 """Largest relative change of a duration in a step."""
+
+OPTIONS, SOLVED = {"primal_tol": 1e-9, "iter_limit": 20_000}, 1
+"""Options of the solver of quadratic programs, and what it returns if it has found the solution."""
 
 STIFF = 100.0
 """Weight of a relative change of a duration, compared with one of all inputs, where the change is to be small."""
@@ -80,7 +83,7 @@ def seen(plants: Sequence[Plant], course: Course, whole: bool) -> Seen:
     course = replace(course, x=tuple(x), paths=tuple(paths))
     for plant, x, path in zip(plants, course.x, course.paths, strict=True):
         gaps.append((path[:, -1] - x[1:]) @ plant.metres.T)
-        within = path[:, 1::2].copy()
+        within = path[:, plant.samples - 1 :: plant.samples].copy()
         within[:, -1] = x[1:]
         states = within.reshape(-1, x.shape[1])
         values.append([each.function(states) for each in plant.within])
@@ -132,12 +135,21 @@ class Ways:
     ----------
     on : (N, parts, 2n, 2n)
         Derivatives of the ends of an interval's parts in its beginning. Without limits the last part is sufficient.
-    G : (N, parts, 2n, unknowns)
-        Derivatives of these ends in the unknowns: relative changes of all inputs, and of the durations.
+    to_u, to_T : (N, parts, 2n, m or 2m), (N, parts, 2n)
+        Derivatives in the interval's own inputs, as shares of their sizes, and in the relative change of its duration.
+    G : (N + 1, 2n, unknowns)
+        Derivatives of the intervals' ends in the unknowns: relative changes of all inputs, and of the durations. The
+        first one is the beginning of the motion, which is fixed.
+    columns, stretch : (N, m or 2m), (N,)
+        Indices of an interval's own inputs and of its duration among the unknowns.
     """
 
     on: Array
+    to_u: Array
+    to_T: Array
     G: Array
+    columns: Array
+    stretch: Array
 
     def carried(self, gaps: Array) -> Array:
         """Propagate gaps (N, 2n) to the ends of the intervals' parts, (N, parts, 2n)."""
@@ -148,11 +160,29 @@ class Ways:
             off = found[k, -1]
         return found
 
+    def after(self, d: Array) -> Array:
+        """Return the changes of the states at the ends of the parts, (N, parts, 2n), under unknowns d."""
+        begins, own = self.G[:-1] @ d, d[self.columns]
+        found = np.einsum("kpij,kj->kpi", self.on, begins) + np.einsum("kpij,kj->kpi", self.to_u, own)
+        return np.asarray(found + self.to_T * d[self.stretch][:, None, None])
+
+    def rows(self, at: Array, J: Array) -> Array:
+        """Return the derivatives in all unknowns of J (k, 2n) times the states at the ends of parts `at` (k,)."""
+        interval, part = np.divmod(at, self.on.shape[1])
+        lead = (J[:, None] @ self.on[interval, part])[:, 0]
+        found = np.empty((len(at), self.G.shape[2]))
+        for k, i in enumerate(interval):
+            found[k] = lead[k] @ self.G[i]
+        places = np.arange(len(at))
+        found[places[:, None], self.columns[interval]] += (J[:, None] @ self.to_u[interval, part])[:, 0]
+        found[places, self.stretch[interval]] += (J * self.to_T[interval, part]).sum(axis=1)
+        return found
+
 
 Active = list[set[tuple[int, int]]]
 """For each limit of each plant, where it is active: the part of the motion, and the index of its row."""
 
-Row = tuple[Any, Array, Array]
+Row = tuple[Array, Array, Array]
 """A matrix (k, unknowns), and the lower and upper limits of its product with the unknowns."""
 
 
@@ -163,16 +193,17 @@ def ways(plants: Sequence[Plant], course: Course, allowed: Allowed) -> list[Ways
     paths = course.paths or (None,) * len(plants)
     for plant, x, path in zip(plants, course.x, paths, strict=True):
         on, to_u, to_h = plant.slopes(x[:-1], course, allowed.sizes, path)
-        width, at = to_u.shape[3], np.zeros((x.shape[1], size + S))
         if not plant.within:
             on, to_u, to_h = on[:, -1:], to_u[:, -1:], to_h[:, -1:]
-        G = np.empty((*on.shape[:2], *at.shape))
-        for k, h in enumerate(course.steps):
-            G[k] = on[k] @ at
-            G[k, :, :, k * m : k * m + width] += to_u[k]
-            G[k, :, :, size + k * S // N] += to_h[k] * h
-            at = G[k, -1]
-        found.append(Ways(on, G))
+        to_T = to_h * course.steps[:, None, None]
+        columns = m * np.arange(N)[:, None] + np.arange(to_u.shape[3])
+        stretch = size + np.arange(N) * S // N
+        G = np.zeros((N + 1, x.shape[1], size + S))
+        for k in range(N):
+            G[k + 1] = on[k, -1] @ G[k]
+            G[k + 1][:, columns[k]] += to_u[k, -1]
+            G[k + 1][:, stretch[k]] += to_T[k, -1]
+        found.append(Ways(on, to_u, to_T, G, columns, stretch))
     return found
 
 
@@ -200,19 +231,19 @@ def step(
         for goal in plant.goals:
             J = goal.W @ plant.back
             off = goal.W @ (x[goal.node] - goal.wanted) + J @ g[goal.node - 1, -1]
-            rows.append((J @ way.G[goal.node - 1, -1], -goal.box - off, goal.box - off))
+            rows.append((J @ way.G[goal.node], -goal.box - off, goal.box - off))
         for each, (y, slope) in zip(plant.within, values, strict=True):
             J = slope @ plant.back
             y = y + np.einsum("kij,kj->ki", J, g.reshape(len(y), -1))
-            limits.append((J, y, each, way.G.reshape(len(y), -1, size + S), plant.parts))
+            limits.append((J, y, each, way, plant.parts))
     lower, upper = _bounds(course, allowed)
     down = np.zeros(size + S) if gradient is None else gradient
     stiff = STIFF if gradient is None else 1.0
     weights = pace * np.append(np.full(size, 1.0 / size), np.full(S, stiff))
     for _ in range(PROGRAMS):
         bounded = [
-            (np.einsum("ij,ijk->ik", J[k, i], G[k]), each.lower[i] - y[k, i], each.upper[i] - y[k, i])
-            for own, (J, y, each, G, _) in zip(active, limits, strict=True)
+            (way.rows(k, J[k, i]), each.lower[i] - y[k, i], each.upper[i] - y[k, i])
+            for own, (J, y, each, way, _) in zip(active, limits, strict=True)
             if own
             for k, i in [np.array(sorted(own)).T]
         ]
@@ -222,14 +253,14 @@ def step(
         d, on_rows, on_bounds = solved
         on_within = _pushes(active, on_rows[sum(len(low) for _, low, _ in rows) :])
         more = 0
-        for own, (J, y, each, G, parts) in zip(active, limits, strict=True):
-            after = y + np.einsum("kij,kj->ki", J, G @ d)
+        for own, (J, y, each, way, parts) in zip(active, limits, strict=True):
+            after = y + np.einsum("kij,kj->ki", J, way.after(d).reshape(len(y), -1))
             new = _beyond(np.maximum(each.lower - after, after - each.upper), parts) - own
             own |= new
             more += len(new)
         if not more:
             break
-    states = [way.G[:, -1] @ d + g[:, -1] for way, g in zip(found, carried, strict=True)]
+    states = [way.G[1:] @ d + g[:, -1] for way, g in zip(found, carried, strict=True)]
     shape, kept = course.u.shape, np.isfinite(allowed.slope) & course.linear
     on_slopes = np.zeros((0, shape[1]))
     if kept.any():
@@ -270,18 +301,15 @@ def _bounds(course: Course, allowed: Allowed) -> tuple[Array, Array]:
 
 def _slopes(course: Course, allowed: Allowed) -> Row:
     """Rows |u_k+1 - u_k| <= h slope for piecewise linear inputs, to first order in h, for both signs."""
-    from scipy import sparse
-
     N, S, m, size = course.intervals, len(course.durations), course.u.shape[1], course.u.size
     if not course.linear or not np.isfinite(allowed.slope).any():
         return np.zeros((0, size + S)), np.zeros(0), np.zeros(0)
     kept = np.isfinite(np.tile(allowed.slope, N))
-    change = sparse.diags([-1.0, 1.0], [0, m], shape=(N * m, size)).tocsr()[kept]
+    change = np.eye(N * m, size, m) - np.eye(N * m, size)
     jump = (np.diff(course.u, axis=0) / allowed.sizes).ravel()[kept]
     far = (course.steps[:, None] * allowed.slope / allowed.sizes).ravel()[kept]
-    stretch = np.repeat(np.arange(N) // (N // S), m)[kept]
-    longer = sparse.csr_matrix((far, (np.arange(len(far)), stretch)), (len(far), S))
-    A = sparse.vstack([sparse.hstack([change, -longer]), sparse.hstack([-change, -longer])])
+    longer = far[:, None] * np.repeat(np.eye(S), N * m // S, axis=0)[kept]
+    A = np.vstack([np.hstack([change[kept], -longer]), np.hstack([-change[kept], -longer])])
     return A, np.full(2 * len(far), -np.inf), np.append(far - jump, far + jump)
 
 
@@ -291,32 +319,22 @@ def _least(
     """Minimise gradient d + weights d^2 / 2 with the rows within their limits and lower <= d <= upper.
 
     Returns d and the multipliers of rows and of bounds, or None if there is no solution, or if a trajectory far from
-    the arm's motions has slopes that are not finite. The solver is PIQP (Schwan, Jiang, Kuhn & Jones 2023). Each dense
-    row is divided by its largest entry.
+    the arm's motions has slopes that are not finite. The solver is DAQP, an active-set method (D. Arnstrom, A. Bemporad
+    and D. Axehill, IEEE Transactions on Automatic Control 67 (2022) 4362-4369). Each row is divided by its largest
+    entry.
     """
-    import casadi as ca
-    from scipy import sparse
+    import daqp
 
-    scaled, scales = [], []
-    for A, low, high in rows:
-        dense = not sparse.issparse(A)
-        by = 1.0 / np.maximum(np.abs(A).max(axis=1, initial=0.0), 1e-12) if dense else np.ones(len(low))
-        scaled.append((sparse.csr_matrix(by[:, None] * A) if dense else A, by * low, by * high))
-        scales.append(by)
-    by_rows, whole = np.concatenate(scales), sparse.vstack([A for A, _, _ in scaled]).tocsc()
-    low, high = (np.concatenate([each[i] for each in scaled]) for i in (1, 2))
-    if not np.isfinite(whole.data).all() or np.isnan(low).any() or np.isnan(high).any():
+    whole = np.concatenate([A for A, _, _ in rows])
+    low, high = (np.concatenate([each[i] for each in rows]) for i in (1, 2))
+    by = 1.0 / np.maximum(np.abs(whole).max(axis=1, initial=0.0), 1e-12)
+    whole *= by[:, None]
+    if not np.isfinite(whole).all() or np.isnan(low).any() or np.isnan(high).any():
         return None
-    matrix = ca.DM(whole)
-    H = ca.diag(ca.DM(weights))
-    options: Any = {
-        "error_on_fail": False,
-        "print_time": False,
-        "piqp": {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iter": 200},
-    }
-    solver = ca.conic("least", "piqp", {"h": H.sparsity(), "a": matrix.sparsity()}, options)
-    found = solver(h=H, g=gradient, a=matrix, lba=low, uba=high, lbx=lower, ubx=upper)
-    if not solver.stats()["success"]:
+    lows, highs = np.append(lower, by * low), np.append(upper, by * high)
+    size = len(weights)
+    sense = np.zeros(len(lows), dtype=np.int32)
+    d, _, said, more = daqp.solve(np.diag(weights), gradient, whole, highs, lows, sense, **OPTIONS)
+    if said != SOLVED:
         return None
-    d, on_rows, on_bounds = (np.array(found[name]).ravel() for name in ("x", "lam_a", "lam_x"))
-    return np.clip(d, lower, upper), on_rows * by_rows, on_bounds
+    return np.clip(d, lower, upper), more["lam"][size:] * by, more["lam"][:size]

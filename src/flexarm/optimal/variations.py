@@ -1,0 +1,215 @@
+"""First-order changes along a motion, by exponentials of the equations that are linear about it.
+
+With the slopes A of the accelerations in the state and B in the inputs, a change dx = (dq, dqd) and a change du obey
+
+    dq' = dqd,    dqd' = A(t) dx + B(t) du.
+
+A and B are known at equal distances and lie on parabolas between. Over a piece of length h with A, B = x at its
+beginning, y in the middle and z at its end, the changes are products of two exponentials, of order four in h:
+
+    exp(h (-x + 4 y + 3 z) / 12) exp(h (3 x + 4 y - z) / 12).
+
+The error is a product of the changes of A, which are small, while its constant part may be fast. Source: S. Blanes and
+P. C. Moan, Applied Numerical Mathematics 56 (2006) 1519-1537, equation 43 with parabolas in place of Gauss's points.
+"""
+
+import ctypes  # noqa: TID251  (calls what was compiled here)
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+
+from flexarm.arrays import Array
+from flexarm.native.calls import cores
+from flexarm.native.functions import translated
+from flexarm.native.kernel import LANES
+from flexarm.native.language import Floats, Placed, Shared
+from flexarm.native.once import Once
+
+TERMS = 10
+"""Number of terms of an exponential's series, an even one."""
+
+TURN = 1.2
+"""Largest angle by which the fastest mode turns in an exponential [rad]. The first term left out is then 2e-7."""
+
+CALL = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+
+
+@dataclass
+class Sweep:
+    """Data of the native code for an interval. Each lane of the processor has its own columns.
+
+    Attributes
+    ----------
+    parts, pieces, steps : int
+        Numbers of parts in an interval, of pieces in a part, and of equal factors of an exponential.
+    n, inputs, columns : int
+        Numbers of coordinates, of inputs, and of a lane's columns.
+    step : float
+        Length of a piece [s].
+    slopes : (2 parts pieces + 1, n, 2n + inputs)
+        A and B.
+    begins, ends : (inputs, columns)
+        Inputs at the beginning and at the end of the interval. They are linear between.
+    a : (n, 2n + inputs)
+        A and B of an exponential, times its length.
+    u, rise : (inputs, columns)
+        Inputs at the beginning of an exponential, and by how much they rise in it.
+    y, z, k : (2n, columns)
+        Changes, and terms of the series.
+    found : (parts, 2n, columns)
+    """
+
+    parts: int
+    pieces: int
+    steps: int
+    n: int
+    inputs: int
+    columns: int
+    step: float
+    slopes: Shared
+    begins: Floats
+    ends: Floats
+    a: Floats
+    u: Floats
+    rise: Floats
+    y: Floats
+    z: Floats
+    k: Floats
+    found: Floats
+
+
+CODE = Once(lambda: translated(sweep, batch=()))
+
+
+def sweep(s: Sweep) -> None:
+    """Compute the changes at the end of each part, from the changes y at the beginning of the interval."""
+    size, all_pieces = 2 * s.n * s.columns, s.parts * s.pieces
+    one = s.n * (2 * s.n + s.inputs)
+    for piece in range(all_pieces):
+        x = s.slopes[2 * piece * one :]
+        y, z = x[one:], x[2 * one :]
+        for half in range(2):
+            length = s.step / (12.0 * s.steps)
+            first, last = (3.0 - 4.0 * half) * length, (4.0 * half - 1.0) * length
+            for j in range(one):
+                s.a[j] = first * x[j] + 4.0 * length * y[j] + last * z[j]
+            for step in range(s.steps):
+                share = (piece + (half + step / s.steps) / 2.0) / all_pieces
+                for j in range(s.inputs * s.columns):
+                    s.u[j] = s.begins[j] + share * (s.ends[j] - s.begins[j])
+                    s.rise[j] = (s.ends[j] - s.begins[j]) / (2.0 * s.steps * all_pieces)
+                exponential(s)
+        if (piece + 1) % s.pieces == 0:
+            found = s.found[piece // s.pieces * size :]
+            for j in range(size):
+                found[j] = s.y[j]
+
+
+def exponential(s: Sweep) -> None:
+    """Multiply the changes y by the exponential of a, with the inputs' share."""
+    size = 2 * s.n * s.columns
+    for j in range(size):
+        s.z[j] = s.y[j]
+    for term in range(TERMS // 2):
+        following(s, s.z, s.k, 2 * term + 1)
+        following(s, s.k, s.z, 2 * term + 2)
+
+
+def following(s: Sweep, z: Floats, k: Floats, term: int) -> None:
+    """Write a term k of the series from the one before, z, and add it to y."""
+    n, inputs, columns = s.n, s.inputs, s.columns
+    row, half = 2 * n + inputs, n * columns
+    rates, forces, u, y, sums = z[half:], k[half:], s.u, s.y, s.y[half:]
+    if term == 2:
+        u = s.rise
+    share = 1.0 / term
+    length = 0.5 * s.step / s.steps * share
+    for j in range(half):
+        k[j] = length * rates[j]
+        y[j] += k[j]
+    for i in range(n):
+        of_q, of_rates, of_u = s.a[i * row :], s.a[i * row + n :], s.a[i * row + 2 * n :]
+        for j in range(columns):
+            one, two = 0.0, 0.0
+            for c in range(n):
+                one += of_q[c] * z[c * columns + j]
+                two += of_rates[c] * rates[c * columns + j]
+            if term < 3:
+                for c in range(inputs):
+                    one += of_u[c] * u[c * columns + j]
+            force = share * (one + two)
+            forces[i * columns + j] = force
+            sums[i * columns + j] += force
+
+
+def variations(to_x: Array, to_u: Array, lasts: Array, parts: int, linear: bool) -> Array:
+    """Return derivatives at the ends of an interval's parts in the state at its beginning and in its inputs.
+
+    Parameters
+    ----------
+    to_x, to_u : (N, 2 parts pieces + 1, n, 2n), (N, 2 parts pieces + 1, n, m)
+        Slopes of the accelerations at equal distances.
+    lasts : (N,)
+        Lengths of the intervals [s].
+    linear : bool
+        True if the inputs are linear over an interval, False if they are constant.
+
+    Returns
+    -------
+    (N, parts, 2n, 2n + m) or (N, parts, 2n, 2n + 2m)
+    """
+    (N, samples, n, states), m = to_x.shape, to_u.shape[3]
+    pieces, count = samples // (2 * parts), states + (1 + linear) * m
+    columns = -(-count // LANES)
+    whole = np.zeros((states + 2 * m, columns * LANES))
+    whole[:states, :states] = np.eye(states)
+    whole[states : states + m, states : states + m] = whole[states + m :, count - m : count] = np.eye(m)
+    start, begins, ends = (np.ascontiguousarray(each.ravel()) for each in np.split(whole, [states, states + m]))
+    steps = max(1, int(np.ceil(_fastest(to_x) * lasts.max() / (2 * parts * pieces * TURN))))
+    found, code = np.empty((N, parts, states, count)), CODE()
+
+    def swept(own: range) -> None:
+        """Compute some of the intervals."""
+        size, u = np.zeros(states * columns), np.zeros(m * columns)
+        data = Placed(
+            Sweep(
+                parts=parts,
+                pieces=pieces,
+                steps=steps,
+                n=n,
+                inputs=m,
+                columns=columns,
+                step=0.0,
+                slopes=np.zeros((samples, n, states + m)),
+                begins=u,
+                ends=u,
+                a=np.zeros(n * (states + m)),
+                u=u,
+                rise=u,
+                y=size,
+                z=size,
+                k=size,
+                found=np.zeros(parts * states * columns),
+            ),
+            LANES,
+        )
+        data.begins[:], data.ends[:] = begins, ends
+        for i in own:
+            data.y[:], data.step[:] = start, lasts[i] / (parts * pieces)
+            data.slopes[..., :states], data.slopes[..., states:] = to_x[i], to_u[i]
+            CALL(code.addresses["sweep"])(data.address)
+            found[i] = data.found.reshape(parts, states, -1)[..., :count]
+
+    tasks = min(N, cores())
+    with ThreadPoolExecutor(tasks) as pool:
+        list(pool.map(swept, (range(k, N, tasks) for k in range(tasks))))
+    return found
+
+
+def _fastest(to_x: Array) -> float:
+    """Return the largest size of an eigenvalue at the beginnings of the intervals [1/s]."""
+    n = to_x.shape[2]
+    A = np.zeros((len(to_x), 2 * n, 2 * n))
+    A[:, :n, n:], A[:, n:] = np.eye(n), to_x[:, 0]
+    return float(np.abs(np.linalg.eigvals(A)).max()) if np.isfinite(A).all() else 0.0
