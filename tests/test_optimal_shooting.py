@@ -14,12 +14,12 @@ from scipy.optimize import brentq, linprog, minimize_scalar
 from small_arms import turning
 
 import flexarm as fa
-from flexarm.optimal import optimal_motion, search
+from flexarm.optimal import optimal_motion, plants, search
 from flexarm.optimal.collocation import Grid
 from flexarm.optimal.correction import corrected, improved
 from flexarm.optimal.expense import Expense
 from flexarm.optimal.outcome import joined
-from flexarm.optimal.program import grids, transcribed, unpacked
+from flexarm.optimal.program import found_on, grids, transcribed, unpacked
 from flexarm.optimal.shooting import Course, Goal, Plant, Within, in_metres
 from flexarm.optimal.start import prescribed
 from flexarm.optimal.step import Allowed, moved, seen, step, ways
@@ -191,6 +191,48 @@ def test_the_slopes_of_an_arm_that_is_not_linear_are_those_of_its_runs(planar, l
     wanted = (4 * by[1e-5] - by[2e-5]) / 3
     found = on[0] @ dz + to_u[0] @ du + to_h[0] * dh
     np.testing.assert_allclose(found, wanted, atol=2e-3 * np.abs(wanted).max())
+
+
+@pytest.mark.parametrize(
+    ("name", "torque", "T"),
+    [
+        ("canadarm", [170.0, 86.0, 9.0], 3.0),
+        ("spatial-6r", [600.0, 900.0, 450.0, 90.0, 60.0, 30.0], 0.3),
+        ("subudhi-morris-elastic", [0.5, 0.5], 0.5),
+    ],
+)
+def test_the_slopes_of_a_search_follow_the_fastest_modes(name, torque, T):
+    """Intervals in which the fastest mode turns by tens of radians, about a run with torques that jump."""
+    model, N, torque = fa.Model(fa.load(name)), 12, np.array(torque)
+    start, end = np.zeros(len(torque)), np.full(len(torque), 0.3)
+    task = asked(model, start, end, {"torque": torque.tolist(), "joint_rate": 99.0}, "time", None, 1e-3)
+    plant = plants._plant(task, [], N, np.pi / T)
+    assert plant.pieces > 1
+    u = np.random.default_rng(3).uniform(-1.0, 1.0, (N, len(torque))) * torque
+    course = Course(np.array([T]), u, (np.tile(plant.start, (N + 1, 1)),))
+    x, path = plant.run(course)
+    course = replace(course, x=(x,), paths=(path,))
+    on, to_u, _ = (each[:, -1] for each in plant.slopes(x[:-1], course, torque, path))
+    eps, n = 1e-6, len(plant.start)
+    for k in (1, 5, 10):
+        begins = np.repeat(x[k][None], 2 * n, axis=0)
+        begins[:n] += eps * plant.back.T
+        begins[n:] -= eps * plant.back.T
+        pieces, steps = np.repeat(u[k][None], 2 * n, axis=0), np.repeat(course.steps[k], 2 * n)
+        ends = plant.paths(begins, pieces, steps, False)[:, -1]
+        wanted = plant.metres @ (ends[:n] - ends[n:]).T / (2 * eps)
+        np.testing.assert_allclose(on[k], wanted, rtol=0.0, atol=1e-2 * np.abs(wanted).max())
+
+
+def test_the_solver_takes_few_steps_on_a_grid():
+    """The slew of the Canadarm with torques that jump. With the library's scaling of its equations, 167 steps."""
+    model = fa.Model(fa.load("canadarm"))
+    ranges = [[-0.5, 1.5], [-0.5, 1.5], [-0.5, 2.0]]
+    limits = {"torque": [1700.0, 860.0, 90.0], "deflection": 0.3, "joint_range": ranges}
+    task = asked(model, [0.0, 0.0, 0.0], [0.75, 0.5, 1.0], limits, "time", None, 5e-4)
+    known = prescribed(model, task.places, task.torque, None)
+    solved = found_on(task, Grid(model, 20, 3), known, 300)[1]
+    assert solved.found and solved.steps < 80
 
 
 @pytest.mark.parametrize("linear", [False, True])
