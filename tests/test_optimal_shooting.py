@@ -141,6 +141,13 @@ def test_first_order_changes_are_those_of_other_integrators(turns, damping, line
         np.testing.assert_allclose(found[k], wanted, rtol=0.0, atol=2e-3 * np.abs(wanted).max(axis=(1, 2)).min())
 
 
+@pytest.mark.parametrize("size", [1e30, np.inf, np.nan])
+def test_slopes_far_from_all_motions_have_no_changes(size):
+    to_x = np.zeros((2, 5, 1, 2))
+    to_x[1, :, 0, 0] = -size
+    assert np.isnan(variations(to_x, np.ones((2, 5, 1, 1)), np.ones(2), 2, False)[1]).any()
+
+
 @pytest.mark.parametrize("linear", [False, True])
 @pytest.mark.parametrize("name", ["masses", "slide"])
 def test_the_slopes_of_an_interval_are_matrix_exponentials(name, linear, request):

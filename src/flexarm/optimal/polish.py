@@ -59,7 +59,7 @@ def polished(
     sharp = improved(at_ends, landed, switched, goal, expense, stop)[0].course
     if not expense.of(sharp)[0] < expense.of(course)[0]:
         return None
-    return _shared_out(plants, sharp, allowed, goal, expense)
+    return _shared_out(plants, sharp, allowed, goal, expense, stop)
 
 
 def _arcs(course: Course, most: Array) -> tuple[Array, Array] | None:
@@ -108,12 +108,12 @@ def _switches(times: Array, u: Array, signs: Array) -> tuple[float, Array]:
 
 
 def _shared_out(
-    plants: Sequence[Plant], landed: Course, allowed: Allowed, goal: float, expense: Expense
+    plants: Sequence[Plant], landed: Course, allowed: Allowed, goal: float, expense: Expense, stop: Any
 ) -> tuple[Array, Array, Pressed]:
     """Split the arcs into shorter intervals, and compute the multipliers of their inputs."""
     counts = np.maximum(1, np.ceil(landed.durations / landed.durations.sum() * PARTS)).astype(int)
     u, lasts = np.repeat(landed.u, counts, axis=0), np.repeat(landed.durations / counts, counts)
     at_ends = [replace(each, goals=[replace(each.goals[0], node=len(lasts))]) for each in plants]
     course = Course(lasts, u, tuple(np.repeat(each.start[None], len(lasts) + 1, axis=0) for each in plants))
-    pressed = improved(at_ends, seen(at_ends, course, whole=True), allowed, goal, expense, bool, 0)[1]
+    pressed = improved(at_ends, seen(at_ends, course, whole=True), allowed, goal, expense, stop, 0)[1]
     return course.times, u, pressed

@@ -30,7 +30,7 @@ from flexarm.simulation.plausible import implausible
 SCHEMES = ("radau", "legendre")
 MOST_INTERVALS, MOST_STEPS = 2000, 1_000_000
 FINE, FINEST = 40, 320
-"""Default number of intervals of the finest grid: if a motion ends at rest, and in all other cases."""
+"""Default number of intervals of the first grid, and of the finest one if no coarser grid leads to rest."""
 
 SHARE = 0.2
 """Share of the tolerance for a motion that ends at a stop, because its error keeps growing until the end."""
@@ -110,7 +110,7 @@ def optimal_motion(
         Number of intervals of the first grid; default 40, or `most_intervals` if that is less.
     most_intervals : int, optional
         Number of intervals of the finest grid that is tried; default 40, or 320 if coarser grids lead to no motion that
-        ends at rest.
+        ends at rest. A larger number improves a motion further, and takes longer.
     points, scheme : int, "radau" or "legendre"
         Collocation points in an interval: from 1 to 9. By default there are two, or three if there are obstacles or
         if the motion is not corrected.

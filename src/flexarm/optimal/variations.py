@@ -32,6 +32,9 @@ TERMS = 10
 TURN = 1.2
 """Largest angle by which the fastest mode turns in an exponential [rad]. The first term left out is then 2e-7."""
 
+MOST_STEPS = 1000
+"""Largest number of factors of an exponential. A motion that needs more is far from all motions of an arm."""
+
 CALL = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 
@@ -158,6 +161,7 @@ def variations(to_x: Array, to_u: Array, lasts: Array, parts: int, linear: bool)
     Returns
     -------
     (N, parts, 2n, 2n + m) or (N, parts, 2n, 2n + 2m)
+        NaN if the slopes are too large or not finite.
     """
     (N, samples, n, states), m = to_x.shape, to_u.shape[3]
     pieces, count = samples // (2 * parts), states + (1 + linear) * m
@@ -166,8 +170,11 @@ def variations(to_x: Array, to_u: Array, lasts: Array, parts: int, linear: bool)
     whole[:states, :states] = np.eye(states)
     whole[states : states + m, states : states + m] = whole[states + m :, count - m : count] = np.eye(m)
     start, begins, ends = (np.ascontiguousarray(each.ravel()) for each in np.split(whole, [states, states + m]))
-    steps = max(1, int(np.ceil(_fastest(to_x) * lasts.max() / (2 * parts * pieces * TURN))))
-    found, code = np.empty((N, parts, states, count)), CODE()
+    turned = _fastest(to_x) * lasts.max() / (2 * parts * pieces * TURN)
+    found, code = np.full((N, parts, states, count), np.nan), CODE()
+    if turned > MOST_STEPS:
+        return found
+    steps = max(1, int(np.ceil(turned)))
 
     def swept(own: range) -> None:
         """Compute some of the intervals."""
