@@ -115,8 +115,8 @@ def canadarm_shaped(reference: fa.Quintic) -> JointPD:
     return JointPD(fa.shaped(reference, shaper), gains, gains)
 
 
-PLANAR, SPATIAL = 5.0, 60.0
-"""Seconds in which motions are to be solved: of planar arms, of others."""
+PLANAR, SPATIAL, TELESCOPING = 5.0, 10.0, 60.0
+"""Seconds in which motions are to be solved: of planar arms and the Canadarm, of the spatial arm, of the telescope."""
 
 PATIENCE = 150.0
 """Seconds after which a search is interrupted, as by Ctrl-C."""
@@ -161,7 +161,7 @@ CASES = {
         (0.0, 0.0, 0.3),
         (np.pi, -np.pi / 2, 1.0),
         (28.0, 62.5, 12.6),
-        SPATIAL,
+        TELESCOPING,
         1.0,
         laws={"decoupling": (lambda reference: Decoupling(reference, 100.0, 20.0), 3.0)},
     ),

@@ -413,8 +413,10 @@ class Stopped:
 
 
 def _rigid_duration(task: Task, grid: Grid, steps: int, stopped: Stopped) -> float | None:
-    """Return the duration of the fastest motion of the same arm without flexibility, or None if it is not defined."""
-    duration = None
+    """Return the duration of the fastest motion of the same arm without flexibility, or None if it is not defined.
+
+    Two searches start from different grids, because either may end at a slower motion.
+    """
     try:
         rigid = Model(task.model.arm_at().rigid())
         if rigid.nv != len(rigid.inputs) + 6 * rigid.arm.free:
@@ -422,15 +424,22 @@ def _rigid_duration(task: Task, grid: Grid, steps: int, stopped: Stopped) -> flo
         limits = task.limits.rigid()
         start, *through, end = task.places
         own = asked(rigid, start, end, limits, "time", None, task.tolerance, through)
-        known = prescribed(rigid, own.places, own.torque, None)
-        for finer in (1, 2):
-            on = replace(grid, model=rigid, intervals=finer * grid.intervals)
-            solved = (found_on if duration else _found_first)(own, on, known, steps, stopped)[1]
-            if not solved.found:
-                return duration
-            known, duration = unpacked(own, on, solved.x), float(solved.x[on.durations].sum())
+        begun = prescribed(rigid, own.places, own.torque, None)
+        found = [_searched(own, replace(grid, model=rigid), begun, share, steps, stopped) for share in (0.5, 1.0)]
     except FlexarmError:
         return None
+    return min((duration for duration in found if duration is not None), default=None)
+
+
+def _searched(task: Task, grid: Grid, known: Known, share: float, steps: int, stopped: Stopped) -> float | None:
+    """Return the duration on a grid of twice as many intervals, after a search on one with a share of them, or None."""
+    each, duration = grid.intervals // grid.stretches, None
+    for count in (max(2, int(share * each)), 2 * each):
+        on = replace(grid, intervals=count * grid.stretches)
+        solved = (found_on if duration else _found_first)(task, on, known, steps, stopped)[1]
+        if not solved.found:
+            return duration
+        known, duration = unpacked(task, on, solved.x), float(solved.x[on.durations].sum())
     return duration
 
 
