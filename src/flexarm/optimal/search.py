@@ -432,7 +432,7 @@ def _rigid_duration(task: Task, grid: Grid, steps: int, stopped: Stopped) -> flo
 
 
 def _searched(task: Task, grid: Grid, known: Known, share: float, steps: int, stopped: Stopped) -> float | None:
-    """Return the duration on a grid of twice as many intervals, after a search on one with a share of them, or None."""
+    """Search with a share of a grid's intervals, then with twice the grid's, and return the last duration found."""
     each, duration = grid.intervals // grid.stretches, None
     for count in (max(2, int(share * each)), 2 * each):
         on = replace(grid, intervals=count * grid.stretches)

@@ -130,7 +130,7 @@ class Plant:
     parts : int
         Number of equal parts of an interval. Limits hold at the end of each part.
     pieces : int
-        Number of equal pieces of a part, in which slopes are computed with those at three times.
+        Number of equal pieces of a part. In each, the slopes of the accelerations are known at three times.
     """
 
     model: Model

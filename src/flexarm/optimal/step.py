@@ -227,7 +227,7 @@ def step(
     if allowed.fixed and S > 1:
         rows.append((np.append(np.zeros(size), course.durations)[None], np.zeros(1), np.zeros(1)))
     limits = []
-    for plant, x, way, g, values in zip(plants, course.x, found, carried, now.values, strict=True):
+    for p, (plant, x, way, g, values) in enumerate(zip(plants, course.x, found, carried, now.values, strict=True)):
         for goal in plant.goals:
             J = goal.W @ plant.back
             off = goal.W @ (x[goal.node] - goal.wanted) + J @ g[goal.node - 1, -1]
@@ -235,15 +235,15 @@ def step(
         for each, (y, slope) in zip(plant.within, values, strict=True):
             J = slope @ plant.back
             y = y + np.einsum("kij,kj->ki", J, g.reshape(len(y), -1))
-            limits.append((J, y, each, way, plant.parts))
+            limits.append((J, y, each, p))
     lower, upper = _bounds(course, allowed)
     down = np.zeros(size + S) if gradient is None else gradient
     stiff = STIFF if gradient is None else 1.0
     weights = pace * np.append(np.full(size, 1.0 / size), np.full(S, stiff))
     for _ in range(PROGRAMS):
         bounded = [
-            (way.rows(k, J[k, i]), each.lower[i] - y[k, i], each.upper[i] - y[k, i])
-            for own, (J, y, each, way, _) in zip(active, limits, strict=True)
+            (found[p].rows(k, J[k, i]), each.lower[i] - y[k, i], each.upper[i] - y[k, i])
+            for own, (J, y, each, p) in zip(active, limits, strict=True)
             if own
             for k, i in [np.array(sorted(own)).T]
         ]
@@ -252,15 +252,15 @@ def step(
             return None
         d, on_rows, on_bounds = solved
         on_within = _pushes(active, on_rows[sum(len(low) for _, low, _ in rows) :])
-        more = 0
-        for own, (J, y, each, way, parts) in zip(active, limits, strict=True):
-            after = y + np.einsum("kij,kj->ki", J, way.after(d).reshape(len(y), -1))
-            new = _beyond(np.maximum(each.lower - after, after - each.upper), parts) - own
+        moves, more = [way.after(d) for way in found], 0
+        for own, (J, y, each, p) in zip(active, limits, strict=True):
+            after = y + np.einsum("kij,kj->ki", J, moves[p].reshape(len(y), -1))
+            new = _beyond(np.maximum(each.lower - after, after - each.upper), plants[p].parts) - own
             own |= new
             more += len(new)
         if not more:
             break
-    states = [way.G[1:] @ d + g[:, -1] for way, g in zip(found, carried, strict=True)]
+    states = [own[:, -1] + g[:, -1] for own, g in zip(moves, carried, strict=True)]
     shape, kept = course.u.shape, np.isfinite(allowed.slope) & course.linear
     on_slopes = np.zeros((0, shape[1]))
     if kept.any():

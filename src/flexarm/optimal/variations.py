@@ -9,8 +9,8 @@ beginning, y in the middle and z at its end, the changes are products of two exp
 
     exp(h (-x + 4 y + 3 z) / 12) exp(h (3 x + 4 y - z) / 12).
 
-The error is a product of the changes of A, which are small, while its constant part may be fast. Source: S. Blanes and
-P. C. Moan, Applied Numerical Mathematics 56 (2006) 1519-1537, equation 43 with parabolas in place of Gauss's points.
+If A is constant, the product is exact, however fast the modes are. Source: the commutator-free integrators of S. Blanes
+and P. C. Moan, Applied Numerical Mathematics 56 (2006) 1519-1537, here with parabolas in place of Gauss's points.
 """
 
 import ctypes  # noqa: TID251  (calls what was compiled here)
@@ -45,7 +45,7 @@ class Sweep:
     Attributes
     ----------
     parts, pieces, steps : int
-        Numbers of parts in an interval, of pieces in a part, and of equal factors of an exponential.
+        Numbers of parts in an interval, of pieces in a part, and of equal factors into which an exponential is divided.
     n, inputs, columns : int
         Numbers of coordinates, of inputs, and of a lane's columns.
     step : float
