@@ -10,6 +10,7 @@ import torch
 from controlled import refused
 from gymnasium.vector import AutoresetMode
 from host_gpu import HostGpu
+from thrown_masses import MASS, TOP, thrown
 
 import flexarm as fa
 from flexarm.errors import DescriptionError
@@ -169,6 +170,35 @@ def test_a_motion_that_cannot_be_computed_ends_its_episode(host):
     """As on the CPU, the arm stays where it was."""
     here, there = pair(limit=1e300, task="Reach")
     assert beside(here, there, 2)[0] == N
+
+
+OWN_STOPS = {"a.drive.stops.upper": [TOP - 0.02, TOP], "a.length": [0.2, 0.3]}
+SHORT_CONTACTS = {
+    "stops of their own": (thrown("stop"), {"randomise": OWN_STOPS}),
+    "a sharp stop": (thrown("stop", sharp=True), {"method": "rk45"}),
+    "a wall": (thrown("wall"), {"method": "rk45"}),
+    "a cable": (thrown("cable"), {}),
+    "numbers of 32 bits": (thrown("stop"), {"randomise": OWN_STOPS, "real": "float"}),
+}
+
+
+@pytest.mark.parametrize("name", SHORT_CONTACTS)
+def test_no_step_passes_over_a_short_contact(host, name):
+    """Masses turn back just beyond a stop, a wall or the length of a cable, in the middle of a period."""
+    model, more = SHORT_CONTACTS[name]
+    acceleration, given = 9.0, {"method": "dop853", "period": 0.4, "limit": 9.0 * MASS, "duration": 1.6}
+    here, there = pair(arm=model.arm, **given | more)
+    free = ArmVectorEnv(N, arm=thrown("nothing").arm, **given)
+    free.reset(seed=3)
+    height = TOP + 10 ** np.linspace(-2.5, -1.5, N)  # acceleration period^2 (a + a^2) / 2 for the first action a
+    first = np.sqrt(0.25 + 2.0 * height / (acceleration * given["period"] ** 2)) - 0.5
+    kind = torch.float32 if more.get("real") == "float" else torch.float64
+    for a in (first[:, None], np.full((N, 1), -1.0)):
+        here.step(a)
+        free.step(a)
+        there.step(torch.from_numpy(a).to(kind))
+    assert np.abs(here.states - free.states).max(axis=1).min() > 0.1, "the contacts matter"
+    assert np.abs(there.states - here.states).max() < (1e-6 if kind is torch.float64 else 2e-3)
 
 
 @pytest.mark.parametrize("real", ["double", "float"])

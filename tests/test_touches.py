@@ -8,33 +8,16 @@ import numpy as np
 import pytest
 from host_gpu import HostGpu
 from loops import assembled, four_bar
+from thrown_masses import TOP, G, thrown
 
 import flexarm as fa
 from flexarm.native import cuda
 from flexarm.simulation import ensemble_runs, gpu
 
-G, UNTIL, STIFFNESS, TOP = 9.0, 0.62, 1e5, 0.5
+UNTIL = 0.62
 COUNT = 11
 """Runs: more than the lanes of a machine's vectors, and no multiple of them."""
 KINDS = "stop", "wall", "ball", "cable", "winch"
-
-
-def thrown(kind, vary=(), sharp=False):
-    """A mass that is thrown upwards, with a contact at the height TOP."""
-    drive, parts = fa.Drive(), {}
-    if kind == "stop":
-        drive = fa.Drive(stops=fa.Stops(upper=TOP, stiffness=STIFFNESS, sharp=sharp))
-    elif kind in ("cable", "winch"):
-        points = [fa.CablePoint(point=(-1.0, 0, 0)), fa.CablePoint(link="a", at=0.0)]
-        winch = {"length": 0.98 + TOP, "input": "rate"} if kind == "winch" else {"length": 1.0 + TOP}
-        parts = {"cables": [fa.Cable(name="c", points=points, stiffness=STIFFNESS, **winch)]}
-    else:
-        wall = {"point": (TOP + 0.02, 0, 0), "normal": (-1, 0, 0), "radius": 0.02, "stiffness": STIFFNESS}
-        power = {"exponent": 1.5} if kind == "ball" else {}
-        parts = {"contacts": [fa.Contact(name="w", link="a", at=0.0, damping=0.0, **wall, **power)]}
-    body = fa.Rigid(length=0.0, mass=1.7, com=(0, 0, 0), inertia=0.1)
-    link = fa.Link(name="a", joint=fa.Prismatic(axis=(1, 0, 0), drive=drive), body=body)
-    return fa.Model(fa.Arm(name="thrown", gravity=(-G, 0, 0), links=[link], **parts), vary=vary)
 
 
 def starts(seed):

@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import ptx as emulated
 import pytest
+from thrown_masses import MASS, thrown
 
 import flexarm as fa
 from flexarm.gymnasium import ArmVectorEnv
@@ -57,6 +58,7 @@ def main(library):
     )
     assert found["threads"] == 2 * 128
     environments()
+    short_contact()
     print("as the processor computes them")
 
 
@@ -86,6 +88,21 @@ def environments():
     for wrong, message in ((a, "it must be an array there with DLPack"), (actions.view(dtype=np.dtype("i8")), "int64")):
         with pytest.raises(fa.DescriptionError, match=message):
             there.step(wrong)
+
+
+def short_contact():
+    """A mass that turns back 12 mm beyond a stop, between two stages of a step."""
+    given = {"arm": thrown("stop").arm, "method": "rk45", "period": 0.4, "limit": 9.0 * MASS, "duration": 1.6}
+    here, there = ArmVectorEnv(1, **given), ArmVectorEnv(1, device="gpu", as_="dlpack", **given)
+    free = ArmVectorEnv(1, **given | {"arm": thrown("nothing").arm})
+    for each in (here, there, free):
+        each.reset(seed=1)
+    device = cuda.device()
+    for a in (np.array([[0.48]]), np.array([[-1.0]])):
+        found = there.step(device.array(device.put(a), a, (1, 1), (1, 1), 0))
+        expected, alone = here.step(a), free.step(a)
+        np.testing.assert_allclose(read(found[0]), expected[0], rtol=0, atol=1e-6)
+    assert abs(expected[0] - alone[0]).max() > 0.1
 
 
 def read(there):

@@ -74,6 +74,10 @@ OF_INTEGERS = {
 }  # fmt: skip
 
 
+BRANCHES = r"(\$\w+): \.branchtargets([^;]*);"
+"""Table of the labels to which an instruction jumps, by an index."""
+
+
 class Kernel:
     """One entry of a text; called with how many threads, and their arguments, words of 8 bytes."""
 
@@ -81,7 +85,10 @@ class Kernel:
         body = text[text.index(f".visible .entry {name}(") :]
         self.name, self.local, self.parameters = name, 0, body[: body.index(")")].count(".param")
         assert not re.search(r"\.func|\bcall\b|\.extern|\.shared", text)
-        self.lines, self.labels = [], {}
+        self.lines, self.labels, self.tables = [], {}, {}
+        for table, targets in re.findall(BRANCHES, body):
+            self.tables[table] = re.findall(r"\$\w+", targets)
+        body = re.sub(BRANCHES, "", body)
         for raw in body[body.index("{") + 1 : body.index("\n}")].splitlines():
             line = raw.split("//")[0].strip().rstrip(";")
             if line.startswith(".local"):
@@ -129,6 +136,8 @@ class Kernel:
                 return
             if op == "bra":
                 k = self.labels[arguments[0]]
+            elif op == "brx":
+                k = self.labels[self.tables[arguments[1]][read(arguments[0])]]
             elif op == "ld" and how[0] == "param":
                 place = int(re.search(r"_param_(\d+)\]$", arguments[1])[1])
                 registers[arguments[0]] = int(words[place]) & MASK["64"]

@@ -13,13 +13,13 @@ from flexarm.gymnasium.gpu_period import FLAGS, TOLD, Environments, Shape, bends
 from flexarm.gymnasium.tasks import NEAR, Track
 from flexarm.model.attitudes import unit_pose
 from flexarm.native import cuda
-from flexarm.native.cuda import Memory
+from flexarm.native.cuda import Memory, View
 from flexarm.native.kernel import Kernel
 from flexarm.native.nvptx import Entry, evaluate, straight
 from flexarm.native.program import instructions
 from flexarm.native.sincos import Real
 from flexarm.sensors.joints import OfMotor
-from flexarm.simulation import gpu, gpu_loops
+from flexarm.simulation import gpu, gpu_loops, touches
 from flexarm.simulation.butcher import METHODS
 from flexarm.simulation.dataset import FAR
 from flexarm.simulation.disturbance import disturbed_plants
@@ -95,9 +95,11 @@ class GpuEpisodes:
         self._rate = integrand(acting.model, "state_rate", 0)
         bent = [model.kernel("deflections")] if len(one.bent) else []
         self._kernels = [self._rate, model.output_kernel(one.read.sensors), model.output_kernel(one.tip.sensors), *bent]
+        self._contacts = touches.kernel(model) if self._tableau.adaptive else None
+        self._evaluated = [*self._kernels, *([] if self._contacts is None else [self._contacts])]
         self._held = acting.held[0]
         self._device = cuda.device()
-        for kernel in self._kernels:
+        for kernel in self._evaluated:
             verified(self._device, kernel, real)
         self._shape = self._shaped(same_step)
         self._launch = self._device.kernel(*self.program(), real)
@@ -122,7 +124,7 @@ class GpuEpisodes:
     def _shaped(self, same_step: bool) -> Shape:
         one, ground, layout = self._one, self._one.ground, self._layout
         model = ground.model
-        lengths = [len(each.constants) for each in self._kernels]
+        lengths = [len(each.constants) for each in self._evaluated]
         places = len(self._held) + np.cumsum([*lengths, 0])
         varied = len(model.varied)
         constants = int(places[-1]) if varied else 0
@@ -151,8 +153,9 @@ class GpuEpisodes:
     def program(self) -> tuple[str, Callable[[], list[str]], Entry]:
         """Return the kernel as `cuda.Device.kernel` takes it: key, parts and entry."""
         layout, real, shape = self._layout, self._real, self._shape
-        key, parts, entry = gpu.program(self._rate, layout, real, self._tableau)
-        form = Form.of(layout, self._tableau)
+        key, parts, entry = gpu.program(self._rate, layout, real, self._tableau, contacts=self._contacts)
+        count = 0 if self._contacts is None else self._contacts.code.facts["n_out"]
+        form = Form.of(layout, self._tableau, touches=count)
 
         def more() -> list[str]:
             from flexarm.native.translate import ir_of
@@ -181,7 +184,7 @@ class GpuEpisodes:
         layout, tableau, times = self._layout, self._tableau, np.array([0.0, ground.period])
         step = one.stepper.longest if not tableau.adaptive else 0.0
         plan = gpu.intervals(times) if tableau.adaptive else gpu.planned(times, times, step)
-        own = np.concatenate([self._held, *(each.constants for each in self._kernels)])
+        own = np.concatenate([self._held, *(each.constants for each in self._evaluated)])
         varied = shape.constants > 0
         zeros, ones = np.zeros(count, dtype=np.int64), np.ones(count, dtype=np.int64)
         runs: dict[str, Any] = {each.name: getattr(plan, each.name) for each in fields(plan)} | {
@@ -248,14 +251,15 @@ class GpuEpisodes:
             "worst": WORST,
             "near": NEAR,
         }
-        self._runs, self._runs_there = self._record(gpu_loops.Runs, runs)
+        words, self._runs_there = self._values(runs)
+        if self._contacts is not None:  # the last constants of `own`
+            first = (len(own) - len(self._contacts.constants)) * (count if varied else 1)
+            memory, none = self._runs_there["own"], np.empty(0, dtype=self._T)
+            address = memory.address + first * none.itemsize
+            self._runs_there["contacts"] = View(address, none.shape, (), none.dtype, memory)
+        self._runs = self._written(gpu_loops.Runs, words, self._runs_there)
         self._words, self._there = self._values(environments)
         self._environments = self._written(Environments, self._words, self._there)
-
-    def _record(self, kind: type, given: dict[str, Any]) -> tuple[Memory, dict[str, Memory]]:
-        """Put the arrays and the record of a kind. Fields that are not given are zero, or an array of a zero."""
-        words, there = self._values(given)
-        return self._written(kind, words, there), there
 
     def _values(self, given: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Memory]]:
         there = {
@@ -263,7 +267,7 @@ class GpuEpisodes:
             for name, x in given.items()
             if isinstance(x, np.ndarray)
         }
-        there[""] = self._device.put(np.zeros(1))
+        there[""] = self._device.put(np.zeros(1))  # of fields that are not given
         return {name: x for name, x in given.items() if not isinstance(x, np.ndarray)}, there
 
     def _written(self, kind: type, words: dict[str, Any], there: dict[str, Memory]) -> Memory:
@@ -375,7 +379,7 @@ class GpuEpisodes:
             parts.append(one.task.ways(own))
         if p is not None:
             parts.append(np.tile(self._held, (len(q), 1)))
-            parts += [each.constants_of(p) for each in self._kernels]
+            parts += [each.constants_of(p) for each in self._evaluated]
             parts.append(p)
         return np.hstack(parts)
 
