@@ -14,7 +14,7 @@ from scipy.linalg import expm, null_space
 
 import flexarm as fa
 from flexarm.attitude import displaced
-from flexarm.control import LQR, JointPD, Sampled
+from flexarm.control import LQR, JointPD, Law, Observed, Sampled
 from flexarm.model import closures
 from flexarm.native.kernel import loaded
 from flexarm.native.translate import optimized
@@ -431,14 +431,14 @@ def alone(run, i):
     return run | {name: run[name][i] for name in many}
 
 
-def equal_to_each(run, names, indices, **scalars):
+def equal_to_each(run, names, indices, rounding=1e-12, **scalars):
     """The gradient of many runs, after a comparison with that of some of them alone."""
     found = fa.gradient(run, names, **scalars)
     for i in indices:
         one = fa.gradient(alone(run, i), names, **scalars)
         assert found.value[i] == pytest.approx(one.value, rel=1e-12)
         for name in names:
-            within = 1e-12 * np.abs(one[name]).max()
+            within = rounding * np.abs(one[name]).max()
             np.testing.assert_allclose(found[name][i], one[name], rtol=1e-12, atol=within, err_msg=name)
     return found
 
@@ -484,7 +484,10 @@ def test_many_runs_at_once_have_the_gradients_of_each(arm, kind, method, batches
 
 
 UNLIKE = {
-    "sampled": {"u": Sampled(JointPD(reference=[0.1, 0.2], Kp=2.0, Kd=1.0), period=4e-3), "method": "radau9"},
+    "periods": {
+        "u": [Sampled(JointPD(reference=[0.1, 0.2], Kp=2.0, Kd=1.0), period=i * 1e-3) for i in (4, 4, 6)],
+        "method": "radau9",
+    },
     "kinds": {"u": [fa.Piecewise([0.0, 0.02], np.eye(2)), fa.Table([0.0, 0.02], np.eye(2)), [0.1, 0.2]]},
     "times": {"u": [fa.Piecewise([0.0, 0.01 * i], np.eye(2)) for i in (1, 2, 3)]},
     "w": {"disturbance": {"tip.fy": fa.Piecewise([0.0, 0.01], [[0.2], [-0.1]])}},
@@ -553,17 +556,48 @@ def test_many_runs_with_controllers_have_the_gradients_of_each(arm, loop, batche
     u = [wrapped(JointPD(np.array([0.3, 0.1]) * (i + 1), Kp=[2.0 + i, 4.0], Kd=1.0, filter=40.0)) for i in range(9)]
     run = {"model": arm, "until": 0.02, "u": u, "q0": 0.1 * rng.normal(size=(9, 6)), "p": 0.1 + 0.1 * np.ones((9, 1))}
     scalars = {"of": lambda q: ca.sumsqr(q), "integral": lambda u, t: u[0] * (1 + t)}
-    ways = [{}, {"solver": fa.Solver(method="rk4", step=5e-4)}, *([{"method": "radau5"}] if before == "u." else [])]
+    ways = [{}, {"solver": fa.Solver(method="rk4", step=5e-4)}, {"method": "radau5"}]
     for more in ways:
         found = equal_to_each(run | more, names, (0, 8), **scalars)
         assert found[f"{before}Kp"].shape == (9, 2)
         assert batches[:2] == [8, 1]
         batches.clear()
+    between = {"times": [0.0, 0.0055, 0.012, 0.02]}  # some are no samples
+    equal_to_each(run | {"solver": fa.Solver(method="gauss4", step=1e-4)}, names, (0, 3, 8), **scalars | between)
+    assert batches[:2] == [8, 1]
     equal_to_each(run | {"u": u[1]}, names, (1,), **scalars)  # one controller for all
     u[2] = wrapped(JointPD([0.0, 0.0], Kp=3.0, Kd=1.0))  # without a memory
     three = {name: x[:3] if name in ("u", "q0", "p") else x for name, x in run.items()}
     equal_to_each(three, ["q0", "p"], (0, 1, 2), **scalars)
     assert 8 not in batches[-3:]
+
+
+def test_many_runs_with_sampled_observers_and_noise_have_the_gradients_of_each(arm, batches):
+    """Each run of an implicit method has its own seed, and ends between two samples."""
+    gauges = [fa.Encoder(coordinate=name, noise=1e-3) for name in ("upper.joint", "fore.joint")]
+    slew = fa.MinimumJerk([[0.02, 0.03], [0.3, 0.2]], [0.0, 0.3])
+    u = [Sampled(Observed(LQR(reference=slew), gauges), 4e-3, seed=i) for i in range(9)]
+    q0 = 0.02 * np.random.default_rng(9).normal(size=(9, 6))
+    run = {"model": arm, "until": 0.0173, "u": u, "q0": q0, "qd0": np.zeros((9, 6)), "method": "radau5"}
+    found = equal_to_each(run, ["q0", "p"], (0, 8), of=lambda q, qd: ca.sumsqr(q) + qd[0])
+    assert batches[:2] == [8, 1]
+    two = run | {"u": u[:2], "q0": None, "qd0": None}  # the observer's memory begins at the reference
+    points = "u.controller.controller.reference.points"  # differences of designs
+    equal_to_each(two, [points], (0, 1), rounding=1e-10, of=lambda q, qd: ca.sumsqr(q) + qd[0])
+    same = fa.gradient(run | {"u": [u[0]] * 9}, "q0", of=lambda q, qd: ca.sumsqr(q) + qd[0])
+    assert np.abs(same["q0"][1:] - found["q0"][1:]).max(axis=1).min() > 1e-6, "seeds matter"
+
+
+def test_a_memory_that_is_not_finite_is_reported_by_its_run(arm):
+    """The square root of a negative number, in the memory of a sampled controller that does not use it."""
+
+    class Rooted:
+        def law(self, model, period=None):
+            return Law(lambda t, q, qd, z: (-0.1 * q[:2], ca.sqrt(0.005 - t)), memory=(0.0,))
+
+    run = {"model": arm, "until": 0.02, "q0": 0.01 * np.eye(6)[:2], "u": Sampled(Rooted(), 2e-3), "method": "radau5"}
+    with pytest.raises(fa.SimulationError, match=r"run 0 ends at t = 0\.00[68].* gave nan in its memory at t = 0.006 s"):
+        fa.gradient(run, "q0", of="kinetic")
 
 
 BATCHES_OF_ARMS = {16: "radau5", 5: "radau9", 14: "gauss4", 23: "gauss8"}

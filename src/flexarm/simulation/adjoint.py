@@ -426,7 +426,7 @@ class Recorded:
                 memory=width * memory,
                 sampled=int(self.calls is not None),
                 samples=np.array(self.samples),
-                called=np.array(self.called),
+                called=np.ravel(self.called)[:: runs // width].copy(),
                 held=np.zeros(width * (layout.inputs + memory)),
                 cost=cost,  # type: ignore[arg-type]
                 after=p.size * width // runs,
@@ -459,6 +459,7 @@ class Recorded:
             sweep.numbers[:], sweep.marks[:], sweep.pulls[:] = numbers, marks.ravel(), pulls.ravel()
             sweep.first[:] = np.array([each.first for each in self.each]).T.ravel()
             sweep.values[:] = np.array(self.values).ravel()
+            sweep.called[:] = np.array(self.called).ravel()
             sweep.count[:] = [each.first[-1] for each in self.each]
             BATCHES(BATCH().addresses["swept_together"])(sweep.address)
             return [self._of_run(sweep, i, NOTHING) for i in range(runs)]
@@ -472,7 +473,7 @@ class Recorded:
         of_inputs = sweep.of_inputs.reshape(len(self.last), -1)[:, run :: self.width]
         of_table = sweep.of_table.reshape(-1, max(sweep.inputs, 1), 4, 1 if sweep.width > 1 else self.width)
         of_table = of_table[:, run :: self.width, :, 0] if sweep.width > 1 else of_table[..., run]
-        z = sweep.held[sweep.inputs + run :: self.width] if sweep.sampled else None
+        z = None if self.calls is None else sweep.held[run :: self.width][sweep.inputs // sweep.width :]
         others = sweep.sums[run :: self.width]
         more = {"of_loops": sweep.of_loops, "of_contacts": of_contacts, "others": others}
         return Sums(**alone, **more, of_inputs=of_inputs, of_table=of_table, z=z)
@@ -577,6 +578,8 @@ def swept_together(s: Sweep) -> None:
             bar = s.bars[j * s.states :]
             for n in lanes(s.states):
                 s.v[n] += bar[n]
+        if s.sampled == 1 and i == s.first[s.current] and s.samples[s.current] >= 0:
+            through_sample(s, s.samples[s.current])
     pulled(s, 0)
 
 

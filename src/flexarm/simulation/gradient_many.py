@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from numbers import Real
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 
@@ -74,12 +74,10 @@ def alike(runs: Sequence[Start], others: Sequence[Sequence[Kernel]]) -> bool:
     """Return True if the adjoints of runs can be computed side by side, as far as their arguments decide.
 
     These are runs with constant exogenous inputs and with inputs of one kind. Their controllers, and those with other
-    numbers, have the same code. Implicit methods have no sampled controllers here.
+    numbers, have the same code.
     """
     first = runs[0]
     if first.model.arm.closures or any(run.layout != first.layout for run in runs):
-        return False
-    if first.method in solvers.IMPLICIT and isinstance(first.drive, SampledFeedback):
         return False
     laws = [run.drive.kernel_for(run.model) for run in runs]
     codes = [_codes([] if law is None else [law, *more]) for law, more in zip(laws, others, strict=True)]
@@ -193,11 +191,19 @@ def _implicit(runs: Sequence[Start], courses: Sequence[Course]) -> Recorded | No
     batch = ImplicitBatch(tableau, plan, layout, start, settings, first.step, trails)
     found, fed, firsts = [start.T[None]], np.zeros((LANES, len(corners) - 1, layout.fed)), []
     fed[:, :, layout.fed - layout.exogenous :] = _acting(every)[:, None]
-    states = [start]
+    calls = Calls(every) if isinstance(first.drive, SampledFeedback) else None
+    if calls is not None and not calls.fit(corners):
+        return None
+    states, samples = [start], []
     for k, (a, b) in enumerate(pairwise(corners.tolist())):
         wanted = first.times[(first.times > a) & (first.times <= b)]
         ends = wanted if len(wanted) and wanted[-1] == b else np.append(wanted, b)
         u = np.array([course.held[k] for course in filled(courses)])
+        if calls is not None:
+            samples.append(calls.sample(a, states[-1]))
+            u = calls.u
+            if not calls.finite:
+                return None
         fed[:, k, : u.shape[1]] = u
         firsts.append([each.count for each in trails])
         if (reached := batch(a, ends, u)) is None or any(each.count > each.room for each in trails):
@@ -209,13 +215,62 @@ def _implicit(runs: Sequence[Start], courses: Sequence[Course]) -> Recorded | No
     rate = integrand(first.model, first.drive.quantity, layout.memory).vector_code
     records = []
     for i in range(len(runs)):
-        record = Recorded(shared, rate, method, trails[i], None, None)
+        running = None if calls is None else runs[i].drive.running  # type: ignore[attr-defined]
+        record = Recorded(shared, rate, method, trails[i], None, running)
         record.shown = first.times, x[i]
         record.passed(corners, np.array(states)[:-1, i], fed[i])
+        record.samples = samples or record.samples
+        record.called = [] if calls is None else [each[i] for each in calls.called]
         record.first = [each[i] for each in firsts]
         record.end(float(corners[-1]), states[-1][i])
         records.append(record)
     return Recorded.together(filled(records), shared, rate, method)
+
+
+@final
+class Calls:
+    """The calls of the sampled controllers of `LANES` runs, one sample after the other.
+
+    Attributes
+    ----------
+    u : (LANES, m)
+        Current inputs.
+    called : list of (LANES, arguments)
+        Arguments of the controllers at each sample, without their constants.
+    finite : bool
+        False if a controller has returned a value that is not finite.
+    """
+
+    def __init__(self, runs: Sequence[Start]):
+        self._drives: list[Any] = [run.drive for run in runs]
+        self._calls = [SampledCalls(drive, run.model) for drive, run in zip(self._drives, runs, strict=True)]
+        first = self._drives[0]
+        self._times = np.array([*first.corners(float(runs[0].times[-1]))])[:-1]
+        self._values, self._states = first.kernel.many_states, self._calls[0].states
+        self._constants = np.array([each.constants for each in self._calls])
+        self._z = np.array([each.memory_now for each in self._calls])
+        self.u = np.empty((len(runs), runs[0].layout.inputs))
+        self.called: list[Array] = []
+        self.finite = True
+
+    def fit(self, corners: Array) -> bool:
+        """Return True if all samples are at the same corners, and if there is room for the arguments of all calls."""
+        size = len(self._times) * len(self._calls) * (len(self._calls[0].given) - self._constants.shape[1])
+        same = all(each.period == self._drives[0].period for each in self._drives)
+        return same and bool(np.isin(self._times, corners).all()) and size <= RING
+
+    def sample(self, t: float, x: Array) -> int:
+        """Call the controllers if t is the time of their next sample. Return the number of the sample, or -1."""
+        number = len(self.called)
+        if number == len(self._times) or self._times[number] != t:
+            return -1
+        noise = np.vstack([each.drawn(1) for each in self._calls])
+        given = np.hstack([np.full((len(x), 1), t), x[:, : self._states], self._z, noise])
+        found, _ = self._values([given, self._constants])
+        self.u, self._z = np.split(found, [self.u.shape[1]], axis=1)
+        self.called.append(given)
+        self.finite = bool(np.isfinite(found).all())
+        return number
 
 
 def _batch_plan(runs: Sequence[Start], courses: Sequence[Course], rates: Kernel, behind: int) -> BatchPlan:
