@@ -1,6 +1,7 @@
 """Extended and unscented filters: textbook filters, differences, random runs, and loops."""
 
-from dataclasses import fields
+import ctypes
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,9 @@ from scipy import linalg, optimize, stats
 import flexarm as fa
 from flexarm.control import DesignedFor, Integral, JointPD, Observed, Sampled, Saturated
 from flexarm.estimation import EKF, UKF, MovingHorizon, consistency, estimate
+from flexarm.estimation.horizon import outdated
 from flexarm.estimation.loops import triangulated
+from flexarm.native.functions import translated
 from flexarm.sensors import Accelerometer, Encoder, StrainGauge, Tachometer
 
 ARM = fa.load("subudhi-morris")
@@ -538,9 +541,12 @@ def test_a_horizon_over_all_samples_is_least_squares():
     estimator = MovingHorizon(
         horizon=count, disturbances=known, drift={"bar.motor": drift}, process=W, unmodelled=push, deviation=first
     )
-    running = estimator.begin(fa.Model(LINEAR), GIVEN, PERIOD, [0.1, 0.2])
+    running, short = (
+        replace(estimator, horizon=horizon).begin(fa.Model(LINEAR), GIVEN, PERIOD, [0.1, 0.2]) for horizon in (count, 6)
+    )
     for k in range(count):
         running.sample(y[k], u[k - 1] if k else np.zeros(1), k > 0)
+        short.sample(y[k], u[k - 1] if k else np.zeros(1), k > 0)
     wide, push_u = np.block([[A, B], [np.zeros((1, 4)), np.eye(1)]]), np.vstack([B, [[0.0]]])
     random = np.vstack([PERIOD**2 / 2 * np.eye(2), PERIOD * np.eye(2), np.zeros((1, 2))]) * push
     G = np.hstack([W * push_u, random, np.sqrt(PERIOD) * drift * np.eye(5)[:, 4:]])
@@ -557,6 +563,7 @@ def test_a_horizon_over_all_samples_is_least_squares():
     wanted = X @ z + c
     assert running.window == pytest.approx(wanted, rel=1e-7, abs=1e-9)
     assert running.estimate == pytest.approx(wanted[-1], rel=1e-7, abs=1e-9)
+    assert short.window == pytest.approx(wanted[-7:], rel=1e-7, abs=1e-9)  # its first sample has all earlier readings
 
 
 def test_iterations_over_all_samples_find_the_most_likely_motion():
@@ -612,12 +619,13 @@ def test_a_short_horizon_follows_the_loop_and_the_record():
     y, u = linear_data(60)
     data = over_time(y, u, PERIOD).assign(c=("time", 5.0 * u[:, 0]))
     seen = {"a": GIVEN[0], "b": GIVEN[1], "c": Accelerometer(axes="y", noise=2.0)}
-    found = [
-        estimate(LINEAR, data, seen, kind, between="held", q0=[0.1, 0.2])
-        for kind in (EKF(process=TORQUE), MovingHorizon(process=TORQUE, horizon=4, iterations=2))
-    ]
-    for name in found[0].data_vars:
-        assert found[1][name].values == pytest.approx(found[0][name].values, rel=1e-7, abs=1e-10)
+    kinds = [MovingHorizon(process=TORQUE, horizon=4, iterations=count) for count in (1, 2)]
+    known, *found = (
+        estimate(LINEAR, data, seen, kind, between="held", q0=[0.1, 0.2]) for kind in (EKF(process=TORQUE), *kinds)
+    )
+    for each in found:
+        for name in known.data_vars:
+            assert each[name].values == pytest.approx(known[name].values, rel=1e-7, abs=1e-10)
     running = MovingHorizon(horizon=4).begin(fa.Model(LINEAR), GIVEN, PERIOD)
     for k in range(7):
         running.sample(y[k], u[k], k > 0)
@@ -625,6 +633,111 @@ def test_a_short_horizon_follows_the_loop_and_the_record():
     unknown = {"parameters": {PAYLOAD: 0.05}, "disturbances": {"upper.joint": 0.1}}
     run = loop(MovingHorizon(**unknown, process=1e-3, unmodelled=0.1, horizon=6), until=0.2)
     assert abs(run.estimate.values[-1, 12] - TRUE["p"]) < 3 * run.deviation.values[-1, 12] < 0.06
+
+
+def two_links(horizon, count, loud, third=None, tolerance=None, iterations=1):
+    """A moving horizon on a rigid arm with an unknown payload and a third sensor, sample by sample, with its inputs."""
+    third = third or fa.TipPosition(axes="x", noise=0.01)
+    sensors = [Encoder(coordinate=name, noise=0.02) for name in ("upper.joint", "fore.joint")]
+    estimator = MovingHorizon(
+        horizon=horizon,
+        iterations=iterations,
+        parameters={PAYLOAD: 0.3},
+        start={PAYLOAD: 0.5},
+        process=8.0,
+        unmodelled=3.0,
+        deviation=0.2,
+        step=5e-3,
+    )
+    model = fa.Model(fa.load("rigid-two-link"), vary=[PAYLOAD])
+    running = estimator.begin(model, [*sensors, third], 0.01, [0.2, 0.9], [0.5, -0.5])
+    if tolerance is not None:
+        running.placed_window.tolerance = tolerance
+    rng = np.random.default_rng(6)
+    q = np.cumsum(0.02 * loud * rng.standard_normal((count, 2)), axis=0) + (0.2, 0.9)
+    u = 20.0 * rng.standard_normal((count, 2))
+    u[0] = 0.0
+    read = fa.outputs(model, [third]).values(q, np.zeros((count, 2)), u)
+    for k in range(count):
+        running.sample(np.append(q[k], read[k]), u[k], k > 0)
+        yield running, u
+
+
+def last(runs):
+    *_, found = runs
+    return found
+
+
+@pytest.mark.parametrize("third", [fa.TipPosition(axes="x", noise=0.01), Accelerometer(axes="y", noise=0.3)])
+def test_linear_equations_are_outdated_where_the_motion_leaves_them(third):
+    """The error of each linear step and reading, by differences of an independent integration, decides."""
+    running, u = last(two_links(9, 12, 0.2, third, tolerance=np.inf))
+    w, model, h, inputs = running.placed_window, running.model, 5e-3, u[2:]
+    order = (w.first + np.arange(10)) % 10
+
+    def step(z, i):
+        """The state and the mass after a step with random torques, the last numbers of z."""
+        mass = 0.5 * np.exp(z[4])
+        return np.append(moved(model, z[:4], mass, inputs[i + 1] + 8.0 * z[5:], h, 2), z[4])
+
+    def read(X, i):
+        return fa.outputs(model, running.sensors).values(X[:2], X[2:4], inputs[i], p=[0.5 * np.exp(X[4])])
+
+    def error(function, i, there, at):
+        """How much the equations at a point are wrong there: by its derivatives, or of that size by those there."""
+        d = 1e-3 * (there - at)
+        slopes = [(function(x + d, i) - function(x - d, i)) / 2e-3 for x in (at, there)]
+        change = function(there, i) - function(at, i)
+        assert np.linalg.norm(slopes[0] + slopes[1] - 2 * change) < np.linalg.norm(change - slopes[0]) + 1e-12
+        return slopes[1] - change
+
+    sizes = []
+    for i, k in enumerate(order):
+        sizes.append(np.linalg.norm(error(read, i, w.L[k], w.seen_at[k]) / running.record.noise))
+        if i < 9:
+            at = np.append(w.moved_at[k], w.moved_by[k])
+            e = error(step, i, np.append(w.L[k], w.torques[k]), at)
+            size = np.linalg.norm(np.linalg.solve(w.before_S[order[i + 1]].reshape(5, 5).T, e))
+            assert (size < sizes[i]) == isinstance(third, Accelerometer)
+            sizes[i] = max(size, sizes[i])
+    code = translated(outdated)
+    find = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)(code.addresses["outdated"])
+    for least in (0, 1):
+        for tolerance in np.outer([0.99, 1.01], sizes).ravel():
+            w.tolerance = tolerance
+            above = [i for i in range(least, 10) if sizes[i] > tolerance]
+            assert find(w.address, least) == (above[0] if above else 10), (least, tolerance)
+
+
+def test_a_window_is_linearised_again_from_the_first_outdated_sample_on():
+    """The first sample of a full window leaves it, whatever it is."""
+    old, again = {}, 0
+    for k, (running, _) in enumerate(two_links(6, 60, 0.1, tolerance=2e-3)):
+        w = running.placed_window
+        order, numbers = (w.first + np.arange(w.count)) % 7, range(k + 1 - w.count, k + 1)
+        at = {i: w.moved_at[p].tolist() for i, p in zip(numbers, order[:-1], strict=False)}
+        L = {i: w.L[p].tolist() for i, p in zip(numbers, order, strict=True)}
+        if old:
+            for i in at:
+                assert at[i] == (old["at"] if i < old["outdated"] and i in old["at"] else old["L"])[i]
+        assert w.count < 7 or w.outdated > 0
+        again += w.outdated < w.count
+        old = {"at": at, "L": L, "outdated": numbers[0] + w.outdated}
+    assert 5 < again < 55
+
+
+def test_few_linearisations_give_the_estimates_of_many():
+    """Against the same window that is always linearised again."""
+
+    def estimates(**more):
+        runs = [(x.record.X.copy(), x.covariance.diagonal().copy()) for x, _ in two_links(8, 60, 0.3, **more)]
+        return np.array(runs)
+
+    (X, squares), (few, _) = (np.moveaxis(estimates(tolerance=each), 1, 0) for each in (0.0, None))
+    apart = np.abs(few - X) / np.sqrt(squares)
+    assert 1e-6 < np.sqrt(np.mean(apart**2)) < 0.05 and apart.max() < 0.25
+    found, wanted = (estimates(tolerance=each, iterations=3)[:, 0] for each in (None, 0.0))
+    assert found == pytest.approx(wanted, abs=1e-6)
 
 
 OBSERVED = """

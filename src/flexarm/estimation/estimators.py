@@ -57,7 +57,7 @@ class UKF(NonlinearFilter):
     """The unscented Kalman filter with equal weights, also called cubature filter.
 
     The covariance follows 2 N points X +- sqrt(N) s_j, where s_j are the N columns of its square root, random torques
-    included. No weight is negative, so the covariance remains positive. The filter takes about 1.6 times as long as
+    included. No weight is negative, so the covariance remains positive. The filter takes about 1.5 times as long as
     `EKF`. See `Estimator` for the parameters. (Arasaratnam & Haykin, IEEE Trans. Automatic Control 54, 2009, 1254-1269,
     section VII.)
     """
@@ -77,14 +77,16 @@ class MovingHorizon(NonlinearFilter):
     At each sample the estimate minimises the squares of the readings' errors, of the random torques and accelerations
     and of the error at the beginning of the window, each divided by its standard deviation, for the nonlinear equations
     over the window. An extended filter summarises the samples before the window. A positive parameter stays positive.
-    See `Estimator` for the further parameters. (Rao & Rawlings, AIChE J. 48, 2002, 97-109.)
+    With one iteration, periods are linearised again once their linear equations are wrong by more than 0.001 standard
+    deviations. See `Estimator` for the further parameters. (Rao & Rawlings, AIChE J. 48, 2002, 97-109.)
 
     Parameters
     ----------
     horizon : int
         Number of periods in the window.
     iterations : int
-        Gauss-Newton iterations for each sample. They continue those of the last sample, so that one is mostly enough.
+        Most Gauss-Newton iterations for each sample. They continue those of the last sample, so that one is mostly
+        enough, and end when they have converged.
     """
 
     horizon: int = 10

@@ -137,9 +137,15 @@ def triangulated(T: Floats, rows: int, columns: int, width: int, v: Floats) -> N
     What is below the triangle has no meaning afterwards. `width` is a multiple of four.
     """
     for i in range(min(rows, columns)):
-        square = 0.0
-        for r in range(i, rows):
-            x = T[r * width + i]
+        fours = (rows - i) // 4  # four rows at once, so that sums wait for each other less often
+        square, r = 0.0, i
+        for _ in range(fours):
+            a, b = T[r * width + i], T[(r + 1) * width + i]
+            c, d = T[(r + 2) * width + i], T[(r + 3) * width + i]
+            square += (a * a + b * b) + (c * c + d * d)
+            r += 4
+        for k in range(r, rows):
+            x = T[k * width + i]
             square += x * x
         if square > 0.0:
             top = T[i * width + i]
@@ -150,14 +156,22 @@ def triangulated(T: Floats, rows: int, columns: int, width: int, v: Floats) -> N
             T[i * width + i] = top - pivot
             for j in lanes(count):
                 v[j] = 0.0
-            for r in range(i, rows):
-                row, x = T[r * width + first :], T[r * width + i]
+            r = i
+            for _ in range(fours):
+                A, B = T[r * width + first :], T[(r + 1) * width + first :]
+                C, D = T[(r + 2) * width + first :], T[(r + 3) * width + first :]
+                a, b, c, d = A[i - first], B[i - first], C[i - first], D[i - first]
+                for j in lanes(count):
+                    v[j] += (a * A[j] + b * B[j]) + (c * C[j] + d * D[j])
+                r += 4
+            for k in range(r, rows):
+                row, x = T[k * width + first :], T[k * width + i]
                 for j in lanes(count):
                     v[j] += x * row[j]
             for j in lanes(count):
                 v[j] *= f
-            for r in range(i, rows):
-                row, x = T[r * width + first :], T[r * width + i]
+            for k in range(i, rows):
+                row, x = T[k * width + first :], T[k * width + i]
                 for j in lanes(count):
                     row[j] -= x * v[j]
             T[i * width + i] = pivot
@@ -200,12 +214,8 @@ def place_of(s: Filter, j: int) -> int:
 
 
 def points(s: Filter, group: int, count: int) -> None:
-    """Write a group of points or of directions into the lanes: states, parameters with constants, added torques."""
-    n, m, N = s.states, s.inputs, s.size
+    """Write a group of points or of directions into the lanes."""
     far = sqrt(float(count))
-    filled = (1 + s.linear) * m * LANES
-    for i in range(filled):
-        s.offset[i] = 0.0
     for lane in range(LANES):
         number = group * LANES + lane
         j, moved, change = number, 0.0, 1.0
@@ -214,55 +224,65 @@ def points(s: Filter, group: int, count: int) -> None:
             moved, change = far if number - 2 * j == 0 else -far, 0.0
         if j >= count:
             j, moved, change = 0, 0.0, 0.0
-        way = s.ways[place_of(s, j) :]
-        x, dx = s.y[lane:], s.y[n * LANES + lane :]
-        p, dp = s.p[lane:], s.p[s.known * LANES + lane :]
-        u, du = s.offset[lane:], s.offset[m * LANES + lane :]
-        for i in range(n):
-            x[i * LANES] = s.about[i] + moved * way[i]
-        for i in range(s.unknown):
-            value, slope = s.about[n + i] + moved * way[n + i], 1.0
-            if s.powers[i] == 1:
-                value = s.scales[i] * E**value
-                slope = value
-            p[s.places[i] * LANES] = value
-            if s.linear == 1:
-                dp[s.places[i] * LANES] = change * slope * way[n + i]
-        for i in range(m):
-            u[i * LANES] += s.pushed[i] + moved * way[N + i]
-        for i in range(s.acting):
-            at = n + s.unknown + i
-            u[s.acts[i] * LANES] += s.about[at] + moved * way[at]
+        point(s, lane, s.about, s.ways[place_of(s, j) :], moved, change)
+    constant_terms(s)
+
+
+def point(s: Filter, lane: int, about: Floats, way: Floats, moved: float, change: float) -> None:
+    """Write the point about + moved way into a lane, with the direction change way."""
+    n, m, N = s.states, s.inputs, s.size
+    x, dx = s.y[lane:], s.y[n * LANES + lane :]
+    p, dp = s.p[lane:], s.p[s.known * LANES + lane :]
+    u, du = s.offset[lane:], s.offset[m * LANES + lane :]
+    for i in range(n):
+        x[i * LANES] = about[i] + moved * way[i]
+    for i in range(s.unknown):
+        value, slope = about[n + i] + moved * way[n + i], 1.0
+        if s.powers[i] == 1:
+            value = s.scales[i] * E**value
+            slope = value
+        p[s.places[i] * LANES] = value
         if s.linear == 1:
-            for i in range(n):
-                dx[i * LANES] = change * way[i]
-            for i in range(m):
-                du[i * LANES] += change * way[N + i]
-            for i in range(s.acting):
-                du[s.acts[i] * LANES] += change * way[n + s.unknown + i]
+            dp[s.places[i] * LANES] = change * slope * way[n + i]
+    for i in range(m):
+        u[i * LANES] = s.pushed[i] + moved * way[N + i]
+    for i in range(s.acting):
+        at = n + s.unknown + i
+        u[s.acts[i] * LANES] += about[at] + moved * way[at]
+    if s.linear == 1:
+        for i in range(n):
+            dx[i * LANES] = change * way[i]
+        for i in range(m):
+            du[i * LANES] = change * way[N + i]
+        for i in range(s.acting):
+            du[s.acts[i] * LANES] += change * way[n + s.unknown + i]
+
+
+def constant_terms(s: Filter) -> None:
+    """Compute the constants of the equations for the parameters in the lanes."""
     if s.known > 0:
-        call(s.constants, s.p, s.z[(1 + s.linear) * (n + m) * LANES :])
+        call(s.constants, s.p, s.z[(1 + s.linear) * (s.states + s.inputs) * LANES :])
 
 
-def driven(s: Filter, u: Floats) -> None:
-    """Write the inputs u of a node with the torques that are added to them."""
+def driven(s: Filter, u: Floats, apart: int) -> None:
+    """Write the inputs u of a node with the torques that are added to them. Those of the lanes are `apart` in u."""
     to, m = s.z[(1 + s.linear) * s.states * LANES :], s.inputs
     for i in range(m):
         for lane in range(LANES):
-            to[i * LANES + lane] = u[i] + s.offset[i * LANES + lane]
+            to[i * LANES + lane] = u[lane * apart + i] + s.offset[i * LANES + lane]
     if s.linear == 1:
         copied(s.offset[m * LANES :], to[m * LANES :], m * LANES)
 
 
-def stepped(s: Filter, u: Floats) -> None:
-    """Take the Runge-Kutta steps of a period from the states in the lanes."""
+def stepped(s: Filter, u: Floats, apart: int) -> None:
+    """Take the Runge-Kutta steps of a period from the states in the lanes, see `driven`."""
     width = (1 + s.linear) * s.states * LANES
     x, y, k, total = s.z, s.y, s.k, s.total
     for step in range(s.steps):
         for j in lanes(width):
             x[j], total[j] = y[j], 0.0
         for stage in range(s.stages):
-            driven(s, u[(2 * step + s.halves[stage]) * s.inputs :])
+            driven(s, u[(2 * step + s.halves[stage]) * s.inputs :], apart)
             call(s.rate, x, k)
             share, reach = s.h * s.shares[stage], s.h * s.reach[stage]
             for j in lanes(width):
@@ -275,29 +295,24 @@ def stepped(s: Filter, u: Floats) -> None:
 # -- a step in time ----------------------------------------------------------------------------------------------------
 
 
-def propagated(s: Filter, u: Floats, beside: int) -> None:
-    """Move X and S by one period with the inputs u (nodes, inputs).
+def propagated(s: Filter, u: Floats) -> None:
+    """Move X and S by one period with the inputs u (nodes, inputs)."""
+    advanced(s, step_rows(s, u))
 
-    With `beside` 1, the rows of T also have the directions before the step, from column `padded(size)` on, and behind
-    them a column for each random torque. The triangle then relates the states before and after it; see `horizon`.
+
+def step_rows(s: Filter, u: Floats) -> int:
+    """Write the rows [A s_j] and [B w_j] of a step to T, and the state after it to `predicted`.
+
+    The row of the difference, if there is one, is between them. Return the number of rows.
     """
-    N = s.size
-    known = directed(s)
-    count, wide = known + s.torques, padded(N)
-    width, rows = wide + beside * padded(N + s.torques), 0
-    for j in range(N):
-        s.predicted[j] = s.about[j]
-    if s.linear == 1:
-        rows = moved_along(s, u, count, width)
-    else:
-        rows = moved_points(s, u, count, width)
-    if beside == 1:  # derivatives alone
-        for j in range(rows):
-            row, way = s.T[j * width + wide :], s.ways[place_of(s, j) :]
-            for i in range(padded(N + s.torques)):
-                row[i] = way[i] if i < N else 0.0
-            if j >= known:
-                row[N + j - known] = 1.0
+    count = directed(s) + s.torques
+    copied(s.about, s.predicted, s.size)
+    return moved_along(s, u, count) if s.linear == 1 else moved_points(s, u, count)
+
+
+def advanced(s: Filter, rows: int) -> None:
+    """Find X and S after a step from the rows of T."""
+    N, width = s.size, padded(s.size)
     if s.apart == 1:  # the row of the difference moves the mean
         last = s.T[N * width :]
         for i in range(N):
@@ -310,18 +325,17 @@ def propagated(s: Filter, u: Floats, beside: int) -> None:
         copied(s.added[j * N :], row, N)
         for i in range(N, width):
             row[i] = 0.0
-    rows += s.further
-    triangulated(s.T, rows, wide * beside + N, width, s.v)
+    triangulated(s.T, rows + s.further, N, width, s.v)
     factor_from(s.T, 0, width, N, s.S)
     copied(s.predicted, s.X, N)
 
 
-def moved_along(s: Filter, u: Floats, count: int, width: int) -> int:
+def moved_along(s: Filter, u: Floats, count: int) -> int:
     """Write the derivatives of a step along all directions as rows of T, and the state after it."""
-    n, N = s.states, s.size
+    n, N, width = s.states, s.size, padded(s.size)
     for group in range((count + LANES - 1) // LANES):
         points(s, group, count)
-        stepped(s, u)
+        stepped(s, u, 0)
         for lane in range(min(LANES, count - group * LANES)):
             j = group * LANES + lane
             row, way, dx = s.T[j * width :], s.ways[place_of(s, j) :], s.y[n * LANES + lane :]
@@ -329,23 +343,23 @@ def moved_along(s: Filter, u: Floats, count: int, width: int) -> int:
                 row[i] = dx[i * LANES]
             for i in range(n, N):
                 row[i] = way[i]
-            for i in range(N, padded(N)):
+            for i in range(N, width):
                 row[i] = 0.0
     for i in range(n):
         s.predicted[i] = s.y[i * LANES]
     return count
 
 
-def moved_points(s: Filter, u: Floats, count: int, width: int) -> int:
+def moved_points(s: Filter, u: Floats, count: int) -> int:
     """Write the differences of all points after a step from their mean as rows of T, and this mean."""
-    n, N = s.states, s.size
+    n, N, width = s.states, s.size, padded(s.size)
     rows = 2 * count
     for i in range(n):
         s.predicted[i] = 0.0
     share = 1.0 / float(rows)
     for group in range((rows + LANES - 1) // LANES):
         points(s, group, count)
-        stepped(s, u)
+        stepped(s, u, 0)
         for lane in range(min(LANES, rows - group * LANES)):
             j = group * LANES + lane
             row, x, way = s.T[j * width :], s.y[lane:], s.ways[place_of(s, j // 2) :]
@@ -373,8 +387,8 @@ def corrected(s: Filter, y: Floats, u: Floats) -> None:
 
     Write the innovation, its standard deviations and its normalized square.
     """
-    N, m = s.size, s.outputs
-    count, width = directed(s), padded(s.size + s.outputs)
+    N, m, width = s.size, s.outputs, padded(s.size + s.outputs)
+    count = directed(s)
     rows = seen_along(s, u, count, width) if s.linear == 1 else seen_points(s, u, count, width)
     for i in range(m):
         s.innovation[i] = y[i] - s.predicted[i]
@@ -414,7 +428,7 @@ def seen_along(s: Filter, u: Floats, count: int, width: int) -> int:
     m, N = s.outputs, s.size
     for group in range((count + LANES - 1) // LANES):
         points(s, group, count)
-        observed(s, u)
+        observed(s, u, 0)
         for lane in range(min(LANES, count - group * LANES)):
             j = group * LANES + lane
             row, way, dy = s.T[(m + j) * width :], s.ways[place_of(s, j) :], s.k[m * LANES + lane :]
@@ -437,7 +451,7 @@ def seen_points(s: Filter, u: Floats, count: int, width: int) -> int:
     share = 1.0 / float(rows)
     for group in range((rows + LANES - 1) // LANES):
         points(s, group, count)
-        observed(s, u)
+        observed(s, u, 0)
         for lane in range(min(LANES, rows - group * LANES)):
             j = group * LANES + lane
             row, way, y = s.T[(m + j) * width :], s.ways[place_of(s, j // 2) :], s.k[lane:]
@@ -457,8 +471,8 @@ def seen_points(s: Filter, u: Floats, count: int, width: int) -> int:
     return m + rows
 
 
-def observed(s: Filter, u: Floats) -> None:
-    """Compute the readings of the states in the lanes."""
+def observed(s: Filter, u: Floats, apart: int) -> None:
+    """Compute the readings of the states in the lanes, see `driven`."""
     copied(s.y, s.z, (1 + s.linear) * s.states * LANES)
-    driven(s, u)
+    driven(s, u, apart)
     call(s.output, s.z, s.k)

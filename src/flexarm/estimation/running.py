@@ -27,7 +27,7 @@ from flexarm.control.gains import gain
 from flexarm.control.riccati import from_sample_to_sample
 from flexarm.errors import DescriptionError
 from flexarm.estimation.charts import in_charts, placed
-from flexarm.estimation.horizon import Window
+from flexarm.estimation.horizon import CONVERGED, TOLERANCE, Window
 from flexarm.estimation.loops import Filter, padded
 from flexarm.estimation.samples import (
     Record,
@@ -243,7 +243,7 @@ class Running:
             q0 = unit_pose("q", q0, arm)
         local = np.concatenate([np.zeros(arm.twists), q0[arm.poses :]])
         X = np.concatenate([local, qd0, np.zeros(states), theta, np.zeros(len(unknowns.acts))])
-        self.record = self._placed(estimator, X, q0[: arm.poses], horizon > 0)
+        self.record = self._placed(estimator, X, q0[: arm.poses])
         rates = *(f"{name}.rate" for name in arm.velocities), *model.states, *unknowns.names
         self.names, self.local_names = (*arm.coordinates, *rates), (*local_names(arm), *rates)
         units = *arm.rate_units, *arm.state_units, *unknowns.units
@@ -271,7 +271,7 @@ class Running:
             )
         return steps
 
-    def _placed(self, estimator: Estimator, X: Array, pose: Array, beside: bool) -> Placed:
+    def _placed(self, estimator: Estimator, X: Array, pose: Array) -> Placed:
         """Return the record of native code, with the reference pose of X."""
         model, unknowns, linear = self.model, self.unknowns, int(estimator.linear)
         plant = Plant(model, self.sensors)
@@ -293,7 +293,7 @@ class Running:
         added = self._further(estimator, N)
         count = N + 1 + len(random)
         rows = max(outputs, 0) + count * (1 if linear else 2) + len(added)
-        width = max(padded(N + outputs), padded(N) + beside * padded(N + len(random)))
+        width = padded(N + outputs)
         reach, shares = RK4.in_sequence
         p = np.zeros((b * known, LANES))
         p[:known] = parameters[:, None]
@@ -407,21 +407,25 @@ class Running:
         s = self.record
         N, p, m, samples = s.size, s.outputs, s.inputs, horizon + 1
         nodes = s.u.size
-        sizes = {"y": p, "u": nodes, "acting": m, "L": N, "filtered": N, "before": N}
-        sizes |= {"torques": s.torques, "R": N * (padded(N) + padded(N + s.torques))}
+        sizes = {"y": p, "L": N, "torques": s.torques, "seen_at": N, "reading": p, "moved_at": N}
+        sizes |= {"moved_by": s.torques, "moved": N, "before": N, "before_S": N * N, "filtered": N}
+        sizes |= {"filtered_S": N * N, "gains": N * padded(N + s.torques)}
         return Placed(
             Window(
                 filter=np.array([s.address]),  # type: ignore[arg-type]  # an address is one word
                 horizon=horizon,
                 iterations=iterations,
                 count=0,
+                first=0,
+                outdated=0,
+                tolerance=TOLERANCE if iterations == 1 else CONVERGED,
                 nodes=nodes,
                 **{name: np.zeros((samples, size)) for name, size in sizes.items()},
-                X=np.zeros(N),
-                S=np.zeros(N * N),
-                later_X=np.zeros(N),
-                later_S=np.zeros(N * N),
+                u=np.zeros((horizon + LANES, nodes)),
+                acting=np.zeros((horizon + LANES, m)),
                 e=np.zeros(1 + N),
+                c=np.zeros(padded(N + s.torques)),
+                way=np.zeros(N + m),
                 innovation=np.zeros(p),
                 spread=np.zeros(p),
             )
@@ -432,7 +436,8 @@ class Running:
         """Estimates at the samples of the moving horizon given all of its readings, in their units, (samples, N)."""
         if self._window is None:
             return self.estimate[None]
-        return self.points(self._window.L[: self._window.count], self.record.pose)
+        places = (self._window.first + np.arange(self._window.count)) % len(self._window.L)
+        return self.points(self._window.L[places], self.record.pose)
 
     @property
     def placed_window(self) -> Placed | None:

@@ -122,7 +122,7 @@ def alone(s: Filter, y: Floats, u: Floats, acting: Floats, moves: int) -> None:
     """Process a sample without a horizon."""
     if moves == 1:
         copied(s.X, s.about, s.size)
-        propagated(s, u, 0)
+        propagated(s, u)
     copied(s.X, s.about, s.size)
     corrected(s, y, acting)
     if s.turns > 0:
