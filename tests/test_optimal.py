@@ -188,7 +188,7 @@ def test_an_arm_under_gravity_starts_and_ends_with_what_holds_it():
 
 def test_a_finer_grid_is_taken_where_the_simulation_does_not_agree(masses):
     coarse = Grid(masses, 5)
-    assert coarse.size == 1 + 5 * (1 + 3 * 6) + 4 + 1
+    assert coarse.size == 1 + 5 * (1 + 3 * 4) + 4 + 1
     with pytest.warns(
         fa.errors.NotReached,
         match=r"with \d+ intervals the tip error is .* m and the residual vibration .* m; tolerance is 1e-12 m",

@@ -1,13 +1,14 @@
 """Direct collocation: the equations of motion at the Gauss or Radau points of every interval of a grid.
 
-The unknowns are the state x = (q, qd, s) at the points, the rates z that are not part of the state, the inputs u, and
-the duration T. The rates are z = (pose rates of a free base, qdd, rates of s). With the polynomial through an
-interval's points, its slopes C at these points, and the interval's share h of T,
+The unknowns are the state x = (q, qd, s) at the points, the inputs u, and the duration T. With the polynomial through
+an interval's points, its slopes C at these points, and the interval's share h of T, the rates of the state at point j
+are r_j / T, where
 
-    h T x_dot_j = sum_k C_kj x_k,        0 = residual(q_j, qd_j, s_j, u, z_j).
+    r_j = 1/h sum_k C_kj x_k,        0 = residual(q_j, qd_j, s_j, u, r_j / T).
 
-The residual is inverse dynamics, which is much shorter than forward dynamics, and it is evaluated at single points.
-T appears only in products of two unknowns. Source: L. T. Biegler, Nonlinear Programming (SIAM 2010), chapter 10.
+The residual is inverse dynamics, which is much shorter than forward dynamics, and the rates of joints and of drives'
+states. It is evaluated at single points, from x_j and r_j, which are linear in the unknowns. Source: L. T. Biegler,
+Nonlinear Programming (SIAM 2010), chapter 10.
 """
 
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from flexarm.optimal.nlp import Block, Repeated, block
 
 if TYPE_CHECKING:
     import casadi as ca
+    from scipy import sparse
 
 
 @final
@@ -52,11 +54,10 @@ class Grid:
     before: "Grid | None" = None
 
     @property
-    def widths(self) -> tuple[int, int, int]:
-        """Sizes of x, z and u."""
+    def widths(self) -> tuple[int, int]:
+        """Sizes of x and u."""
         model = self.model
-        n, states = model.nv, len(model.states)
-        return model.nq + n + states, 7 * model.arm.free + n + states, len(model.inputs)
+        return model.nq + model.nv + len(model.states), len(model.inputs)
 
     @property
     def durations(self) -> Array:
@@ -75,16 +76,16 @@ class Grid:
 
     @cached_property
     def _places(self) -> dict[str, Array]:
-        nx, nz, m = self.widths
+        nx, m = self.widths
         N, K, S = self.intervals, self.points, self.stretches
-        own, ends = K * (nx + nz), nx * (self.scheme != "radau")
+        own, ends = K * nx, nx * (self.scheme != "radau")
         begin = self.before.size if self.before else S + (N + 1) * m
         begins = begin + nx + np.arange(N)[:, None] * (own + ends)
-        points = begins[:, :, None] + np.arange(K)[None, :, None] * (nx + nz) + np.arange(nx + nz)
-        after = begins + own + np.arange(nx) if ends else points[:, -1, :nx]
+        points = begins[:, :, None] + np.arange(K)[None, :, None] * nx + np.arange(nx)
+        after = begins + own + np.arange(nx) if ends else points[:, -1]
         return {
             "inputs": self.before.inputs if self.before else S + np.arange((N + 1) * m).reshape(N + 1, m),
-            "points": points,
+            "x": points,
             "nodes": np.vstack([begin + np.arange(nx), after]),
             "size": np.array(begins[-1, 0] + own + ends),
         }
@@ -105,12 +106,7 @@ class Grid:
     @property
     def x(self) -> Array:
         """Indices of the state at the points, (N, K, nx)."""
-        return self._places["points"][:, :, : self.widths[0]]
-
-    @property
-    def z(self) -> Array:
-        """Indices of the rates at the points, (N, K, nz)."""
-        return self._places["points"][:, :, self.widths[0] :]
+        return self._places["x"]
 
     @property
     def nodes(self) -> Array:
@@ -155,49 +151,35 @@ class Grid:
         """Symbols of the inputs that determine u, of the share of the interval, and the expression for u."""
         import casadi as ca
 
-        m = self.widths[2]
+        m = self.widths[1]
         share, begin, end = ca.SX.sym("share"), ca.SX.sym("u", m), ca.SX.sym("u_end", m)
         return (ca.vertcat(begin, end), share, begin + share * (end - begin)) if self.linear else (begin, share, begin)
 
     def motion(self) -> list[Block]:
         """Return the blocks of the equations of motion."""
         N = self.intervals
-        u, share = self.inputs_at_points
-        own = np.concatenate([self.x, self.z], axis=2).reshape(N, -1)
-        found = [
-            block(
-                "collocation",
-                self._collocation(),
-                np.hstack([self.lasts, self.nodes[:-1], own]),
-                np.full((N, 1), self.share),
-            ),
-            block("dynamics", self._dynamics(), self.at_points([self.x, self.z, u]), share),
-        ]
+        found = [block("dynamics", self._dynamics(), self._at_points(), self.inputs_at_points[1])]
         if self.scheme != "radau":
             places = np.hstack([self.nodes[:-1], self.x.reshape(N, -1), self.nodes[1:]])
             found.append(block("continuity", self._continuity(), places))
         return found
 
-    def _rates(self, x: "ca.SX", z: "ca.SX") -> "ca.SX":
-        """Return x_dot from the state and z."""
-        import casadi as ca
+    def _at_points(self) -> "sparse.csr_array":
+        """Matrix that maps the unknowns to the variables of the dynamics: x, r, the inputs, and T, at every point."""
+        from scipy import sparse
 
-        model, free = self.model, self.model.arm.free
-        _, _, qd, _ = ca.vertsplit(x, [0, model.nq, model.nq + 6 * free, model.nq + model.nv, x.numel()])
-        pose, others = ca.vertsplit(z, [0, 7 * free, z.numel()])
-        return ca.vertcat(pose, qd, others)
-
-    def _collocation(self) -> "ca.Function":
-        import casadi as ca
-
-        nx, nz, _ = self.widths
-        C, K = self.coefficients[0], self.points
-        T, h, begin = ca.SX.sym("T"), ca.SX.sym("h"), ca.SX.sym("x0", nx)
-        x = [begin, *(ca.SX.sym(f"x{j}", nx) for j in range(K))]
-        z = [ca.SX.sym(f"z{j}", nz) for j in range(K)]
-        rows = [h * T * self._rates(x[j + 1], z[j]) - sum(C[k, j] * x[k] for k in range(K + 1)) for j in range(K)]
-        own = [part for pair in zip(x[1:], z, strict=True) for part in pair]
-        return ca.Function("collocation", [ca.vertcat(T, begin, *own), h], [ca.vertcat(*rows)])
+        N, K, C, nx = self.intervals, self.points, self.coefficients[0], self.widths[0]
+        u, T = self.inputs_at_points[0].reshape(N * K, -1), np.repeat(self.lasts, K)[:, None]
+        width = 2 * nx + u.shape[1] + 1
+        first, rates = width * np.arange(N * K)[:, None], nx + np.arange(nx)
+        others = np.delete(np.arange(width), rates)
+        picked = np.hstack([self.x.reshape(N * K, nx), u, T])
+        own = np.concatenate([self.nodes[:-1, None], self.x], axis=1)  # the polynomial's states, (N, K + 1, nx)
+        summed = np.broadcast_to(own.swapaxes(1, 2)[:, None], (N, K, nx, K + 1))
+        slopes = np.broadcast_to((C.T / self.share)[:, None], summed.shape)
+        rows = np.append(first + others, np.repeat(first + rates, K + 1))
+        values = np.append(np.ones(picked.size), slopes)
+        return sparse.csr_array((values, (rows, np.append(picked, summed))), (width * N * K, self.size))
 
     def _dynamics(self) -> Repeated:
         """Residual at a point with its slopes, cached with the model because it is the same on every grid."""
@@ -207,21 +189,19 @@ class Grid:
     def _residual(self) -> "ca.Function":
         import casadi as ca
 
-        model = self.model
-        nx, nz, _ = self.widths
-        n, states, pose = model.nv, len(model.states), 7 * model.arm.free
-        x, z, (own, share, u) = ca.SX.sym("x", nx), ca.SX.sym("z", nz), self.input_symbols()
+        model, nx = self.model, self.widths[0]
+        n, states, free = model.nv, len(model.states), model.arm.free
+        x, r, T, (own, share, u) = ca.SX.sym("x", nx), ca.SX.sym("r", nx), ca.SX.sym("T"), self.input_symbols()
         q, qd, s = ca.vertsplit(x, [0, model.nq, model.nq + n, nx])
-        pose_rates, qdd, s_dot = ca.vertsplit(z, [0, pose, pose + n, nz])
+        of_pose, of_q, of_qd, of_s = ca.vertsplit(r, [0, 7 * free, model.nq, model.nq + n, nx])
         residual, names = model.fixed("state_residual"), model.arguments("state_residual")
-        given = {"q": q, "qd": qd, "s": s, "u": u, "w": ca.SX.zeros(len(model.exogenous)), "qdd": qdd}
-        left, of_s, of_pose = ca.vertsplit(
-            ca.densify(residual(*(given[name] for name in names))[: n + states + pose]),
-            [0, n, n + states, n + states + pose],
+        given = {"q": q, "qd": qd, "s": s, "u": u, "w": ca.SX.zeros(len(model.exogenous)), "qdd": of_qd / T}
+        left, s_dot, pose_rates = ca.vertsplit(
+            ca.densify(residual(*(given[name] for name in names))[: n + states + 7 * free]),
+            [0, n, n + states, n + states + 7 * free],
         )
-        return ca.Function(
-            "dynamics", [ca.vertcat(x, z, own), share], [ca.vertcat(left, of_s - s_dot, of_pose - pose_rates)]
-        )
+        rates = ca.vertcat(T * pose_rates - of_pose, T * qd[6 * free :] - of_q, T * s_dot - of_s)
+        return ca.Function("dynamics", [ca.vertcat(x, r, own, T), share], [ca.vertcat(left, rates)])
 
     def _continuity(self) -> "ca.Function":
         import casadi as ca
@@ -238,7 +218,7 @@ class Grid:
         """
         import casadi as ca
 
-        m = self.widths[2]
+        m = self.widths[1]
         T = ca.SX.sym("T")
         begin, end = ca.SX.sym("u", m), ca.SX.sym("u_end", m)
         h = T * self.share

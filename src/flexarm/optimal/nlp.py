@@ -1,9 +1,9 @@
 """Nonlinear programs of small functions, each repeated over many groups of variables, with exact derivatives.
 
-Direct transcription evaluates the same few functions at hundreds of points. A `Block` is one such function with the
-indices of its variables. Its derivatives are found once, as expressions of a single point, and mapped over all points.
-The sparse Jacobian and Hessian are therefore assembled from known entries. IPOPT (Waechter & Biegler, Math. Program.
-106, 2006) solves the program.
+Direct transcription evaluates the same few functions at hundreds of points. A `Block` is one such function f(x) with a
+sparse matrix G, which maps all unknowns w of the program to the variables x of all groups. The derivatives f' and f''
+are found once, as expressions of a single point, and mapped over all points. Those of the program are then f' G and
+G' f'' G. IPOPT (Waechter & Biegler, Math. Program. 106, 2006) solves the program.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,9 +14,11 @@ import numpy as np
 
 from flexarm.arrays import Array
 from flexarm.cached import cached_property
+from flexarm.native.calls import cores
 
 if TYPE_CHECKING:
     import casadi as ca
+    from scipy import sparse
 
 
 @final
@@ -60,8 +62,9 @@ class Block:
     ----------
     name : str
     of : Repeated
-    places : (N, k)
-        Indices of x among all variables.
+    variables : (N k, unknowns)
+        Sparse matrix that maps the unknowns to the x of all groups, one group after another. Unknowns beyond its last
+        column are not used.
     constants : (N, constants)
     lower, upper : (N, m)
     weights : (N, m), optional
@@ -70,7 +73,7 @@ class Block:
 
     name: str
     of: Repeated
-    places: Array
+    variables: "sparse.csr_array"
     constants: Array
     lower: Array = field(default_factory=lambda: np.zeros((0, 0)))
     upper: Array = field(default_factory=lambda: np.zeros((0, 0)))
@@ -81,23 +84,41 @@ class Block:
         """Number of bounded entries."""
         return 0 if self.weights is not None else self.lower.size
 
+    def among(self, scale: Array) -> "ca.DM":
+        """Matrix that maps all unknowns of a program, each divided by its scale, to the variables."""
+        import casadi as ca
+        from scipy import sparse
+
+        given = self.variables
+        whole = sparse.csr_array((given.data, given.indices, given.indptr), (given.shape[0], len(scale)))
+        return ca.DM(whole.multiply(scale).tocsc())
+
 
 def block(
     name: str,
     given: "ca.Function | Repeated",
-    places: Array,
+    variables: Any,
     constants: Any = None,
     lower: Any = 0.0,
     upper: Any = 0.0,
     weights: Any = None,
 ) -> Block:
-    """Return a `Block`. Limits, constants and weights that are not given for each group are the same for all."""
+    """Return a `Block`. Limits, constants and weights that are not given for each group are the same for all.
+
+    `variables` is the matrix of a block, or has the indices of the groups' variables among the unknowns, (N, k).
+    """
+    from scipy import sparse
+
     of = given if isinstance(given, Repeated) else Repeated(given)
-    N, m = len(places), of.function.numel_out(0)
+    m, k = of.function.numel_out(0), of.function.numel_in(0)
+    if isinstance(variables, np.ndarray):
+        rows = np.arange(variables.size)
+        variables = sparse.csr_array((np.ones(len(rows)), (rows, variables.ravel())))
+    N = variables.shape[0] // k
     c = np.zeros((N, 0)) if constants is None else constants
-    rows = [np.array(np.broadcast_to(np.asarray(x, dtype=float), (N, m))) for x in (lower, upper)]
+    low, high = (np.array(np.broadcast_to(np.asarray(x, dtype=float), (N, m))) for x in (lower, upper))
     each = None if weights is None else np.array(np.broadcast_to(np.asarray(weights, dtype=float), (N, m)))
-    return Block(name, of, places, np.broadcast_to(c, (N, of.function.numel_in(1))), rows[0], rows[1], each)
+    return Block(name, of, variables, np.broadcast_to(c, (N, of.function.numel_in(1))), low, high, each)
 
 
 @final
@@ -127,14 +148,10 @@ class Program:
         """One over the largest slope of each row at the start, in scaled variables."""
         import casadi as ca
 
-        largest = np.zeros(len(self.lower))
-        for each in self.bounded:
-            X, c = _gathered(ca.DM(self.start), each)
-            values, rows, columns = _entries(
-                each.of.slope.map(len(each.places))(X, c), each, self.rows[each.name].start
-            )
-            np.maximum.at(largest, rows, np.abs(np.array(values).ravel() * self.scale[columns]))
-        return 1.0 / np.where(largest > 0, largest, 1.0)
+        begin = ca.DM(self.start / self.scale)
+        largest = [_largest(_slopes(begin, each, self.scale)) for each in self.bounded]
+        found = np.concatenate(largest)
+        return 1.0 / np.where(found > 0, found, 1.0)
 
     @cached_property
     def functions(self) -> Mapping[str, "ca.Function"]:
@@ -143,35 +160,24 @@ class Program:
 
         size, count = len(self.scale), len(self.lower)
         w, p, lam_f, lam_g = (ca.MX.sym(*each) for each in (("w", size), ("p", 0), ("lam_f", 1), ("lam_g", count)))
-        x, factors = ca.DM(self.scale) * w, ca.DM(self.row_scale) * lam_g
-        g, slopes, bent = [], [], []
-        for each in self.bounded:
-            N, m = each.lower.shape
-            X, c = _gathered(x, each)
-            own = self.rows[each.name]
-            g.append(ca.vec(each.of.function.map(N)(X, c)))
-            slopes.append(_entries(each.of.slope.map(N)(X, c), each, own.start))
-            own_factors = ca.reshape(factors[own.start : own.stop], m, N)
-            bent.append(_curved(each.of.curvature.map(N)(X, c, own_factors), each))
-        f, gradient = ca.MX(0), ca.MX.zeros(size)
+        factors = ca.DM(self.row_scale) * lam_g
+        g = [_values(w, each, self.scale) for each in self.bounded]
+        slopes = [_slopes(w, each, self.scale) for each in self.bounded]
+        curved = [_curvature(w, each, self.scale, factors[self.rows[each.name]]) for each in self.bounded]
+        f, gradient = ca.MX(0), ca.MX.zeros(1, size)
         for each in self.summed:
             assert each.weights is not None
-            N, m = each.weights.shape
-            X, c = _gathered(x, each)
-            W = each.weights.T
-            f += ca.dot(ca.DM(W), each.of.function.map(N)(X, c))
-            bent.append(_curved(each.of.curvature.map(N)(X, c, lam_f * ca.DM(W)), each))
-            values, rows, columns = _entries(each.of.slope.map(N)(X, c), each, 0)
-            gradient += ca.mtimes(
-                _sums(columns, size, each.weights.ravel()[rows] * self.scale[columns]), ca.vec(values)
-            )
-        J = _assembled((count, size), slopes, self.row_scale, self.scale)
-        H = _assembled((size, size), bent, self.scale, self.scale)
-        g = ca.DM(self.row_scale) * ca.vertcat(*g)
+            weights = ca.DM(each.weights.ravel())
+            f += ca.dot(weights, _values(w, each, self.scale))
+            gradient += ca.mtimes(weights.T, _slopes(w, each, self.scale))
+            curved.append(_curvature(w, each, self.scale, lam_f * weights))
+        by = ca.DM(self.row_scale)
+        g, J = by * ca.vertcat(*g), ca.mtimes(ca.diag(by), ca.vertcat(*slopes))
+        H = ca.triu(sum(curved, ca.MX(size, size)))
         return {
             "nlp": ca.Function("nlp", [w, p], [f, g], ["x", "p"], ["f", "g"]),
             "jac_g": ca.Function("jac_g", [w, p], [g, J], ["x", "p"], ["g", "jac_g_x"]),
-            "grad_f": ca.Function("grad_f", [w, p], [f, gradient], ["x", "p"], ["f", "grad_f_x"]),
+            "grad_f": ca.Function("grad_f", [w, p], [f, ca.densify(gradient.T)], ["x", "p"], ["f", "grad_f_x"]),
             "hess_lag": ca.Function(
                 "hess_lag", [w, p, lam_f, lam_g], [H], ["x", "p", "lam_f", "lam_g"], ["triu_hess_gamma_x_x"]
             ),
@@ -254,44 +260,51 @@ class Solved:
         return self.said in ("Solve_Succeeded", "Solved_To_Acceptable_Level")
 
 
-def _gathered(x: Any, each: Block) -> tuple[Any, "ca.DM"]:
-    """Variables (k, N) and constants (constants, N) of a block."""
+def _gathered(w: Any, each: Block, scale: Array) -> tuple[Any, "ca.DM"]:
+    """Variables (k, N) and constants (constants, N) of a block at scaled unknowns."""
     import casadi as ca
 
-    N, k = each.places.shape
-    return ca.reshape(x[each.places.ravel().tolist()], k, N), ca.DM(np.ascontiguousarray(each.constants.T))
+    N = len(each.constants)
+    return ca.reshape(ca.mtimes(each.among(scale), w), -1, N), ca.DM(np.ascontiguousarray(each.constants.T))
 
 
-def _entries(values: Any, each: Block, offset: int) -> tuple[Any, Array, Array]:
-    """Entries of the complete Jacobian: values, rows, columns."""
-    rows, columns = (np.array(x, dtype=int) for x in each.of.slope.sparsity_out(0).get_triplet())
-    N, m = len(each.places), each.of.function.numel_out(0)
-    return values.nz[:], (offset + m * np.arange(N)[:, None] + rows).ravel(), each.places[:, columns].ravel()
+def _for_all(function: "ca.Function", each: Block) -> "ca.Function":
+    """Return the function of all groups of a block, whose values are side by side. Threads share the groups."""
+    N = len(each.constants)
+    return function.map(N, "thread", min(N, cores()))
 
 
-def _curved(values: "ca.MX", each: Block) -> tuple["ca.MX", Array, Array]:
-    """Entries of the upper triangle of the complete Hessian: values, rows, columns."""
-    rows, columns = (np.array(x, dtype=int) for x in each.of.curvature.sparsity_out(0).get_triplet())
-    a, b = each.places[:, rows].ravel(), each.places[:, columns].ravel()
-    return values.nz[:], np.minimum(a, b), np.maximum(a, b)
-
-
-def _sums(places: Array, size: int, factors: Array) -> "ca.DM":
-    """The matrix (size, values) that multiplies values by factors and adds them at their indices."""
-    import casadi as ca
-    from scipy import sparse
-
-    return ca.DM(sparse.csc_matrix((factors, (places, np.arange(len(places)))), (size, len(places))))
-
-
-def _assembled(
-    shape: tuple[int, int], parts: Sequence[tuple["ca.MX", Array, Array]], row_scale: Array, scale: Array
-) -> "ca.MX":
-    """Assemble a sparse matrix with scaled rows and columns. Entries with the same indices are added."""
+def _values(w: Any, each: Block, scale: Array) -> Any:
+    """Values of a block at scaled unknowns, as a column."""
     import casadi as ca
 
-    values = ca.vertcat(*(ca.vec(each[0]) for each in parts))
-    rows, columns = (np.concatenate([each[k] for each in parts]) for k in (1, 2))
-    keys, places = np.unique(columns * shape[0] + rows, return_inverse=True)
-    sparsity = ca.Sparsity.triplet(*shape, (keys % shape[0]).tolist(), (keys // shape[0]).tolist())
-    return ca.MX(sparsity, ca.mtimes(_sums(places, len(keys), row_scale[rows] * scale[columns]), values))
+    return ca.vec(_for_all(each.of.function, each)(*_gathered(w, each, scale)))
+
+
+def _slopes(w: Any, each: Block, scale: Array) -> Any:
+    """Jacobian of a block in the scaled unknowns."""
+    import casadi as ca
+
+    return ca.mtimes(_of_all(each.of.slope, each, *_gathered(w, each, scale)), each.among(scale))
+
+
+def _curvature(w: Any, each: Block, scale: Array, factors: Any) -> Any:
+    """Hessian of the sum of a block's values times factors in the scaled unknowns."""
+    import casadi as ca
+
+    factors, G = ca.reshape(factors, -1, len(each.constants)), each.among(scale)
+    own = _of_all(each.of.curvature, each, *_gathered(w, each, scale), factors)
+    return ca.mtimes(G.T, ca.mtimes(ca.triu2symm(own), G))
+
+
+def _of_all(matrix: "ca.Function", each: Block, *given: Any) -> Any:
+    """Matrices of all groups, as the blocks of a block-diagonal matrix."""
+    import casadi as ca
+
+    return ca.sparsity_cast(_for_all(matrix, each)(*given), ca.diagcat(*[matrix.sparsity_out(0)] * len(each.constants)))
+
+
+def _largest(matrix: "ca.DM") -> Array:
+    """Largest absolute value of each row."""
+    values = matrix.sparse()
+    return np.asarray(abs(values).max(axis=1).toarray()).ravel()

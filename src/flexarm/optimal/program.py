@@ -14,8 +14,9 @@ from flexarm.optimal.shooting import vibrates
 from flexarm.optimal.start import Known
 from flexarm.optimal.task import Task
 
-SCALED_COST = 500.0
-"""Scaled cost at the initial guess, about this many times the slope of a row."""
+SCALED_COST, CAUTIOUS = 500.0, 5.0
+"""Scaled cost at the initial guess, about this many times the slope of a row. With the smaller number the first steps
+keep the limits before they reduce the cost."""
 
 FARTHEST = 3.0
 """Largest ratio of the duration to that of the initial guess, or of the initial guess to the duration."""
@@ -169,12 +170,14 @@ def _states(task: Task, grid: Grid, lower: Array, upper: Array) -> None:
         lower[places] = upper[places] = last[own]
 
 
-def found_on(task: Task, grid: Grid, known: Known, steps: int, stop: Any = None) -> tuple[Program, Solved]:
+def found_on(
+    task: Task, grid: Grid, known: Known, steps: int, stop: Any = None, scaled_cost: float = SCALED_COST
+) -> tuple[Program, Solved]:
     """Return the program of a grid, and what IPOPT finds."""
     made = transcribed(task, grid, known)
     lower, upper = _bounds(task, grid, known)
     options = {"max_iter": steps, "print_level": 0, "sb": "yes", "tol": TOLERANCE, **FACTORS}
-    return made, made.solved(lower, upper, options, SCALED_COST, stop)
+    return made, made.solved(lower, upper, options, scaled_cost, stop)
 
 
 def is_far(found: Array, begun: Array) -> bool:
@@ -187,13 +190,10 @@ def unpacked(task: Task, grid: Grid, x: Array) -> Known:
     """Return the motion on a grid as an initial guess for the next grid."""
     N = grid.intervals
     shares = np.append(0.0, grid.shares.ravel())
-    arms = []
-    for at in grids(task, grid):
-        states, rates = x[at.x].reshape(-1, at.widths[0]), x[at.z].reshape(-1, at.widths[1])
-        arms.append((np.vstack([x[at.nodes[:1]], states]), np.vstack([rates[:1], rates])))
+    arms = [np.vstack([x[at.nodes[:1]], x[at.x].reshape(-1, at.widths[0])]) for at in grids(task, grid)]
     if grid.linear:
         u = np.stack([np.interp(shares, np.arange(N + 1) / N, column) for column in x[grid.inputs].T], axis=-1)
     else:
         held = np.repeat(x[grid.inputs[:-1]], grid.points, axis=0)
         u = np.vstack([held[:1], held])
-    return Known(x[grid.durations], shares, *arms[0], u, tuple(arms[1:]))
+    return Known(x[grid.durations], shares, arms[0], u, tuple(arms[1:]))

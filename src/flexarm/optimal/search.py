@@ -22,7 +22,7 @@ from flexarm.optimal.motion import OptimalMotion
 from flexarm.optimal.nlp import Program, Solved
 from flexarm.optimal.outcome import joined, motion, on_grid
 from flexarm.optimal.plants import EXCEEDED, RESERVE, TIGHTENINGS, is_shot, shot
-from flexarm.optimal.program import found_on, is_far, most, unpacked
+from flexarm.optimal.program import CAUTIOUS, found_on, is_far, most, unpacked
 from flexarm.optimal.start import Known, prescribed, unhurried
 from flexarm.optimal.task import Task, asked
 from flexarm.simulation.plausible import implausible
@@ -45,6 +45,9 @@ Of searches for two arms, one in six finds nothing, and rounding errors decide w
 
 FARTHER = 8
 """Largest number of restarts of the search where a duration reaches its bound around the initial guess."""
+
+RIGID_GRIDS = (0.5, 1.0)
+"""Shares of the first grid's intervals with which the search for the rigid arm's motion starts."""
 
 BESIDE = 1e-9
 """Distance of the inputs from a time at which they jump, as a share of a motion."""
@@ -256,13 +259,28 @@ def _refined(task: Task, grids: list[Grid], steps: int, fine: int) -> OptimalMot
 def _found_first(task: Task, grid: Grid, known: Known, steps: int, stopped: "Stopped") -> tuple[Program, Solved]:
     """Solve on the first grid from the initial guess.
 
+    Limits on deflections and moments are left out first. The motion without them is the better guess, because with
+    these limits there are many local optima. With obstacles there are two searches, the second one more cautious, and
+    the better motion counts.
+
     If the time is free, the search restarts while durations end at their bounds. If nothing is found, it starts again
     from a motion that is slow enough for all limits, and then from motions with the durations of `AGAIN`.
     """
+    taken, freed = 0, task.freed
+    if len(freed.measures) < len(task.measures):
+        solved = found_on(freed, grid, known, steps, stopped)[1]
+        taken += solved.steps
+        if solved.found:
+            known = unpacked(freed, grid, solved.x)
     program, solved = found_on(task, grid, known, steps, stopped)
+    taken += solved.steps
+    if task.limits.obstacles and not stopped.came:
+        cautious = found_on(task, grid, known, steps, stopped, CAUTIOUS)
+        taken += cautious[1].steps
+        if cautious[1].found and not (solved.found and solved.cost <= cautious[1].cost):
+            program, solved = cautious
     if task.duration is not None:
-        return program, solved
-    taken = solved.steps
+        return program, replace(solved, steps=taken)
     if not solved.found and not stopped.came and (slow := unhurried(task, known)) is not known:
         known = slow
         program, solved = found_on(task, grid, known, steps, stopped)
@@ -353,7 +371,7 @@ def _again(found: OptimalMotion) -> Known:
     shares = found.times[sides] / T + BESIDE * np.tile([1.0, -1.0], n - 1)
     x = np.hstack([found.q, found.qd])[sides]
     u = found.u[sides if found.linear else np.repeat(np.arange(n - 1), 2)]
-    return Known(np.array([T]), shares, x, np.zeros_like(x), u)
+    return Known(np.array([T]), shares, x, u)
 
 
 def _on_grid(task: Task, grid: Grid, program: Program, solved: Solved, more: Mapping[str, Any]) -> OptimalMotion:
@@ -415,7 +433,7 @@ class Stopped:
 def _rigid_duration(task: Task, grid: Grid, steps: int, stopped: Stopped) -> float | None:
     """Return the duration of the fastest motion of the same arm without flexibility, or None if it is not defined.
 
-    Two searches start from different grids, because either may end at a slower motion.
+    The search starts on two grids, because either may lead to a slower motion, and the faster one is refined.
     """
     try:
         rigid = Model(task.model.arm_at().rigid())
@@ -425,22 +443,21 @@ def _rigid_duration(task: Task, grid: Grid, steps: int, stopped: Stopped) -> flo
         start, *through, end = task.places
         own = asked(rigid, start, end, limits, "time", None, task.tolerance, through)
         begun = prescribed(rigid, own.places, own.torque, None)
-        found = [_searched(own, replace(grid, model=rigid), begun, share, steps, stopped) for share in (0.5, 1.0)]
+        found = []
+        for share in RIGID_GRIDS:
+            count = max(2, int(share * grid.intervals // grid.stretches))
+            on = replace(grid, model=rigid, intervals=count * grid.stretches)
+            solved = _found_first(own, on, begun, steps, stopped)[1]
+            if solved.found:
+                found.append((solved.cost, unpacked(own, on, solved.x)))
+        if not found:
+            return None
+        cost, known = min(found, key=lambda each: each[0])
+        fine = replace(grid, model=rigid, intervals=2 * grid.intervals)
+        solved = found_on(own, fine, known, steps, stopped)[1]
     except FlexarmError:
         return None
-    return min((duration for duration in found if duration is not None), default=None)
-
-
-def _searched(task: Task, grid: Grid, known: Known, share: float, steps: int, stopped: Stopped) -> float | None:
-    """Search with a share of a grid's intervals, then with twice the grid's, and return the last duration found."""
-    each, duration = grid.intervals // grid.stretches, None
-    for count in (max(2, int(share * each)), 2 * each):
-        on = replace(grid, intervals=count * grid.stretches)
-        solved = (found_on if duration else _found_first)(task, on, known, steps, stopped)[1]
-        if not solved.found:
-            return duration
-        known, duration = unpacked(task, on, solved.x), float(solved.x[on.durations].sum())
-    return duration
+    return solved.cost if solved.found else cost
 
 
 def _why_not(task: Task, grid: Grid, solved: Solved) -> str:

@@ -36,18 +36,16 @@ FLOOR = 1e-3
 @final
 @dataclass(frozen=True, eq=False)
 class Known:
-    """A motion known at shares of its intervals: durations (stretches,), shares (k,), states x, rates z and inputs u.
+    """A motion known at shares of its intervals: durations (stretches,), shares (k,), states x and inputs u.
 
-    The shapes are x (k, nx), z (k, nz) and u (k, m). `others` has the states and rates of further arms under the same
-    inputs.
+    The shapes are x (k, nx) and u (k, m). `others` has the states of further arms under the same inputs.
     """
 
     durations: Array
     shares: Array
     x: Array
-    z: Array
     u: Array
-    others: tuple[tuple[Array, Array], ...] = ()
+    others: tuple[Array, ...] = ()
 
     @property
     def ends(self) -> Array:
@@ -56,10 +54,7 @@ class Known:
 
     def arm(self, i: int) -> "Known":
         """Motion of the arm of this index, or of the first arm if no other is known."""
-        if not i or not self.others:
-            return self
-        x, z = self.others[i - 1]
-        return replace(self, x=x, z=z)
+        return self if not i or not self.others else replace(self, x=self.others[i - 1])
 
     def fill(self, grid: Grid, found: Array, within: Array) -> None:
         """Write the motion into a vector of unknowns on a grid, with inputs no larger than `within` (m,)."""
@@ -69,7 +64,6 @@ class Known:
         found[grid.inputs] = np.clip(self.at(self.u, at), -within, within)
         found[grid.nodes] = self.at(self.x, np.arange(N + 1) / N)
         found[grid.x] = self.at(self.x, grid.shares)
-        found[grid.z] = self.at(self.z, grid.shares)
 
     def fill_sizes(self, grid: Grid, found: Array, within: Array) -> None:
         """Write the typical sizes of a grid's unknowns into a vector."""
@@ -80,7 +74,6 @@ class Known:
         x = np.abs(self.x).max(axis=0)
         parts = [x[:nq], x[nq : nq + n], x[nq + n :]]
         found[grid.nodes] = found[grid.x] = np.concatenate([_floored(part) for part in parts])
-        found[grid.z] = _floored(np.abs(self.z).max(axis=0))
 
     def at(self, values: Array, shares: Array) -> Array:
         """Values (k, n) of the motion at other shares, by linear interpolation."""
@@ -103,8 +96,8 @@ def prescribed(model: Model, places: Sequence[Array], torque: Array, duration: f
     ]
     shares = np.concatenate([(i + each.shares) / stretches for i, each in enumerate(parts)])
     shares = np.maximum.accumulate(shares + 1e-12 * np.arange(len(shares)))
-    x, z, u = (np.vstack([getattr(each, name) for each in parts]) for name in "xzu")
-    return Known(np.concatenate([each.durations for each in parts]), shares, x, z, u)
+    x, u = (np.vstack([getattr(each, name) for each in parts]) for name in "xu")
+    return Known(np.concatenate([each.durations for each in parts]), shares, x, u)
 
 
 def unhurried(task: Task, known: Known) -> Known:
@@ -171,7 +164,4 @@ def _quintic(model: Model, start: Array, end: Array, torque: Array, duration: fl
         T *= float(np.clip(used, 0.04, 25.0)) ** 0.5 * 1.03
     q, qd, u = run.q.values, run.qd.values, run.u.values
     s = run.drive_state.values if model.states else np.zeros((len(q), 0))
-    rates = model.evaluate("state_rate", q, qd, u, **({"s": s} if model.states else {}))
-    pose, moving = 7 * model.arm.free, model.nq + model.nv + len(model.states)
-    z = np.hstack([rates[:, :pose], rates[:, model.nq : moving]])
-    return Known(np.array([T]), np.linspace(0, 1, SAMPLES), np.hstack([q, qd, s]), z, u)
+    return Known(np.array([T]), np.linspace(0, 1, SAMPLES), np.hstack([q, qd, s]), u)

@@ -62,6 +62,12 @@ class Task:
         return (self, *self.others)
 
     @property
+    def freed(self) -> "Task":
+        """The same task without limits on deflections and moments."""
+        measures = [each for each in self.measures if each.name not in PEAKS]
+        return replace(self, measures=measures, others=tuple(each.freed for each in self.others))
+
+    @property
     def places(self) -> list[Array]:
         """Joint coordinates at the start, on the way and at the end."""
         return [q[self.joints] for q in (self.start, *self.through, self.end)]
