@@ -108,7 +108,7 @@ def test_first_order_changes_are_those_of_other_integrators(turns, damping, line
     rng = np.random.default_rng(7)
     N, n, m, parts = 3, 4, 2, 2
     pieces = max(3, int(np.ceil(1.3 * turns / (2.0 * parts))))
-    lasts, samples = np.array([0.7, 1.0, 1.3]), 2 * parts * pieces + 1
+    lasts, samples = np.array([0.7, 1.0, 1.3]), parts * pieces + 1
     modes, omega = np.linalg.qr(rng.normal(size=(n, n)))[0], turns * np.array([0.02, 0.1, 0.4, 1.0])
     way = rng.normal(size=(n, 2 * n)) * np.repeat([1.0, 0.2], n) * np.minimum(1.0, omega[:, None])
     inward = rng.normal(size=(2, n, m))
@@ -146,6 +146,11 @@ def test_slopes_far_from_all_motions_have_no_changes(size):
     to_x = np.zeros((2, 5, 1, 2))
     to_x[1, :, 0, 0] = -size
     assert np.isnan(variations(to_x, np.ones((2, 5, 1, 1)), np.ones(2), 2, False)[1]).any()
+
+
+def test_an_interval_has_enough_pieces_for_a_cubic():
+    with pytest.raises(ValueError, match="an interval has 2 pieces; it must have at least 3"):
+        variations(np.zeros((1, 3, 1, 2)), np.ones((1, 3, 1, 1)), np.ones(1), 1, False)
 
 
 @pytest.mark.parametrize("linear", [False, True])
@@ -247,13 +252,13 @@ def test_parts_of_intervals_have_slopes_values_and_limits_of_their_own(slide, li
     """A linear arm over parts of its intervals, exactly; and a limit that only a part between two nodes exceeds."""
     rng, parts, sizes = np.random.default_rng(4), 3, np.array([1.7])
     course, plant = course_of(rng, slide, [0.6, 1.0], 4, linear), plant_of(slide, np.zeros(2), 4)
-    plant, W, back, x = replace(plant, parts=parts), plant.metres, np.linalg.inv(plant.metres), course.x[0]
+    plant, W, back, x = replace(plant, parts=parts, pieces=1), plant.metres, np.linalg.inv(plant.metres), course.x[0]
     path = plant.paths(x[:-1], course.pieces, course.steps, linear)
     found = plant.slopes(x[:-1], course, sizes)
     A, B = matrices(slide)
     generator = np.zeros((6, 6))
     generator[:4, :4], generator[:4, 4:5] = A, B
-    assert path.shape == (4, 2 * parts, 4)
+    assert path.shape == (4, parts, 4)
     for k, h in enumerate(course.steps):
 
         def state(j, h, k=k):
@@ -267,11 +272,11 @@ def test_parts_of_intervals_have_slopes_values_and_limits_of_their_own(slide, li
         for j in range(1, parts + 1):
             Phi, G, there = state(j, h)
             longer = (state(j, h + 1e-6)[2] - state(j, h - 1e-6)[2]) / 2e-6
-            np.testing.assert_allclose(path[k, 2 * j - 1], there, atol=1e-8)
+            np.testing.assert_allclose(path[k, j - 1], there, atol=1e-8)
             for each, wanted in zip(found, (W @ Phi @ back, W @ G * 1.7, W @ longer), strict=True):
                 np.testing.assert_allclose(each[k, j - 1], wanted, atol=2e-6)
     begin = seen([plant], course, whole=True)
-    every = begin.course.paths[0][:, 1::2]
+    every = begin.course.paths[0]
     beyond = every[:, :-1].max(axis=(0, 1)) - every[:, -1].max(axis=0)
     i = int(beyond.argmax())
     y, most = every[..., i], every[..., i].max() - min(1e-3, beyond[i] / 2)
@@ -371,6 +376,29 @@ def test_the_cost_is_the_integral_and_its_slopes_are_differences(stretches, line
 
 
 # -- one step ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_program_whose_solver_reports_a_cycle_gets_a_second_try(monkeypatch):
+    """min sum d^2 / 2 with d_1 + 2 d_2 = 1 has the solution (1, 2) / 5; and a program without solution gets one try."""
+    import daqp
+
+    from flexarm.optimal.step import _least
+
+    tried, solve = [], daqp.solve
+
+    def cycles(*given, **options):
+        tried.append(options["primal_tol"])
+        found = solve(*given, **options)
+        return found if len(tried) > 1 else (found[0], found[1], -2, found[3])
+
+    monkeypatch.setattr(daqp, "solve", cycles)
+    row, one, bound = np.array([[1.0, 2.0]]), np.ones(1), np.ones(2)
+    d, on_row, on_bounds = _least(np.ones(2), np.zeros(2), [(row, one, one)], -bound, bound)
+    np.testing.assert_allclose(d, [0.2, 0.4], atol=1e-6)
+    assert tried[1] > tried[0] and not on_bounds.any() and on_row != 0.0
+    tried[:] = [0.0]
+    assert _least(np.ones(2), np.zeros(2), [(row, 9 * one, 9 * one)], -bound, bound) is None
+    assert len(tried) == 2
 
 
 @pytest.mark.parametrize("linear", [False, True])
@@ -664,7 +692,7 @@ def test_places_of_two_arms_on_a_grid_of_stretches_are_apart_and_all_there(hub, 
     third = replace(first, before=second)
     taken = [first.durations, first.inputs]
     for grid in (first, second, third):
-        taken += [grid.nodes[0], grid.x, grid.z, *([] if scheme == "radau" else [grid.nodes[1:]])]
+        taken += [grid.nodes[0], grid.x, *([] if scheme == "radau" else [grid.nodes[1:]])]
         np.testing.assert_array_equal(grid.inputs, first.inputs)
         np.testing.assert_array_equal(grid.durations, [0, 1, 2])
         np.testing.assert_array_equal(grid.lasts.ravel(), [0, 0, 1, 1, 2, 2])
@@ -687,11 +715,15 @@ def test_the_slopes_of_a_program_of_stretches_and_arms_are_those_of_the_whole(hu
     nlp = program.functions["nlp"]
     x, p = nlp.mx_in()
     f, g = nlp(x, p)
-    direct = ca.Function("direct", [x], [ca.jacobian(g, x), ca.gradient(f, x)])
-    at = np.random.default_rng(10).normal(size=x.numel())
-    J, gradient = (np.array(y) for y in direct(at))
+    lam = ca.MX.sym("lam", g.numel())
+    bent = ca.hessian(0.7 * f + ca.dot(lam, g), x)[0]
+    direct = ca.Function("direct", [x, lam], [ca.jacobian(g, x), ca.gradient(f, x), bent])
+    at, factors = (np.random.default_rng(10).normal(size=each.numel()) for each in (x, g))
+    J, gradient, H = (np.array(y) for y in direct(at, factors))
     np.testing.assert_allclose(np.array(program.functions["jac_g"](at, [])[1]), J, atol=1e-11)
     np.testing.assert_allclose(np.array(program.functions["grad_f"](at, [])[1]), gradient, atol=1e-11)
+    upper = np.array(program.functions["hess_lag"](at, [], 0.7, factors))
+    np.testing.assert_allclose(upper, np.triu(H), atol=1e-10 * np.abs(H).max())
     # each arm has its own states in what a grid is unpacked to
     x = np.arange(float(program.start.size))
     found = unpacked(task, grid, x)
@@ -701,6 +733,23 @@ def test_the_slopes_of_a_program_of_stretches_and_arms_are_those_of_the_whole(hu
         again = np.zeros_like(x)
         found.arm(i).fill(own, again, np.array([np.inf]))
         np.testing.assert_allclose(again[own.nodes], x[own.nodes], rtol=1e-12)
+
+
+@pytest.mark.parametrize("linear", [False, True])
+def test_the_dynamics_of_a_grid_are_of_the_slopes_of_polynomials(hub, linear):
+    """Cubics in the share of the motion, whose states, slopes and inputs at every point of two stretches are known."""
+    grid = Grid(hub, 4, 3, "legendre", linear, stretches=2)
+    rng = np.random.default_rng(12)
+    cubics, x = [np.polynomial.Polynomial(rng.normal(size=4)) for _ in range(4)], np.zeros(grid.size)
+    x[grid.durations], x[grid.inputs] = [1.3, 0.4], rng.normal(size=(5, 1))
+    for i, each in enumerate(cubics):
+        x[grid.nodes[:, i]], x[grid.x[..., i]] = each(np.arange(5) / 4), each(grid.shares)
+    found = (grid.motion()[0].variables @ x).reshape(4, 3, -1)
+    slopes = np.stack([each.deriv()(grid.shares) / grid.stretches for each in cubics], axis=2)  # per share of a stretch
+    u, T = x[grid.inputs], np.repeat([1.3, 0.4], 2)
+    ends = np.hstack([u[:-1], u[1:]]) if linear else u[:-1]
+    per_point = np.repeat(np.hstack([ends, T[:, None]])[:, None], 3, axis=1)
+    np.testing.assert_allclose(found, np.concatenate([x[grid.x], slopes, per_point], axis=2), atol=1e-12)
 
 
 # -- motions -----------------------------------------------------------------------------------------------------------

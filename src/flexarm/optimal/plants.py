@@ -16,6 +16,7 @@ from flexarm.optimal.shooting import Course, Goal, Plant, Within, in_metres
 from flexarm.optimal.start import Known
 from flexarm.optimal.step import Allowed
 from flexarm.optimal.task import Task
+from flexarm.optimal.variations import LEAST_PIECES
 
 ROUGH = 1e-3
 """Relative amount by which the correction of a motion may increase a peak."""
@@ -159,7 +160,7 @@ def _plant(task: Task, peaks: Sequence[Measure], intervals: int, pace: float) ->
     within = [each for each in bounded if len(each.lower)]
     turned = float(model.frequencies(task.end, locked=False).max()) * np.pi / (pace * intervals)
     parts = int(np.clip(np.ceil(turned / TURN), LEAST_PARTS, MOST_PARTS))
-    pieces = int(np.clip(np.ceil(turned / (parts * PIECE)), 1, MOST_PIECES))
+    pieces = int(np.clip(np.ceil(max(turned / PIECE, LEAST_PIECES) / parts), 1, MOST_PIECES))
     asked = slice(0 if task.placed else len(joints), None)  # the first rows are how far the joints are off
     goals = [Goal(intervals, metres[asked], np.append(task.end, still), box[asked])]
     stretch, some = intervals // (len(task.through) + 1), np.eye(2 * n)[joints]

@@ -17,7 +17,7 @@ from flexarm.model import Model
 from flexarm.model.local import moved_by_joints
 from flexarm.native.tangent import tangent
 from flexarm.optimal.motion import torques
-from flexarm.optimal.variations import variations
+from flexarm.optimal.variations import LEAST_PIECES, variations
 from flexarm.simulation.ensemble import simulate_many
 from flexarm.simulation.inputs import Table
 from flexarm.simulation.options import SaveAt, Solver
@@ -54,8 +54,8 @@ class Course:
         Inputs that are constant over each interval, or inputs at the intervals' ends with straight lines between them.
     x : tuple of (N + 1, 2n)
         States of each plant.
-    paths : tuple of (N, 2 parts pieces, 2n)
-        States of each plant within the intervals, at equal distances, with the interval's end. Empty if unknown.
+    paths : tuple of (N, parts pieces, 2n)
+        States of each plant at the ends of the pieces of all intervals. Empty if unknown.
     """
 
     durations: Array
@@ -130,7 +130,7 @@ class Plant:
     parts : int
         Number of equal parts of an interval. Limits hold at the end of each part.
     pieces : int
-        Number of equal pieces of a part. In each, the slopes of the accelerations are known at three times.
+        Number of equal pieces of a part. At the ends of each, the slopes of the accelerations are known.
     """
 
     model: Model
@@ -139,12 +139,7 @@ class Plant:
     goals: list[Goal]
     within: list[Within]
     parts: int = 1
-    pieces: int = 1
-
-    @property
-    def samples(self) -> int:
-        """Number of states of a path in a part of an interval."""
-        return 2 * self.pieces
+    pieces: int = LEAST_PIECES
 
     @cached_property
     def back(self) -> Array:
@@ -152,8 +147,8 @@ class Plant:
         return np.linalg.inv(self.metres)
 
     def paths(self, x: Array, pieces: Array, steps: Array, linear: bool) -> Array:
-        """Return states (k, 2 parts pieces, 2n) of runs over an interval each, from states (k, 2n) and their inputs."""
-        n, count = self.model.nv, self.samples * self.parts
+        """Return states (k, parts pieces, 2n) of runs over an interval each, from states (k, 2n) and their inputs."""
+        n, count = self.model.nv, self.pieces * self.parts
         found = np.full((len(x), count, 2 * n), np.nan)
         for h in np.unique(steps):
             own = np.flatnonzero(steps == h)
@@ -171,9 +166,9 @@ class Plant:
     def run(self, course: Course, points: int | None = None) -> tuple[Array, Array]:
         """States of one run from the start: at the ends of the intervals (N + 1, 2n), and within them, see `paths`.
 
-        `points` is the number of states in a part of an interval, `samples` by default.
+        `points` is the number of states in a part of an interval, by default that of its pieces.
         """
-        n, count = self.model.nv, (points or self.samples) * self.parts
+        n, count = self.model.nv, (points or self.pieces) * self.parts
         u = course.u if course.linear else np.vstack([course.u, course.u[-1:]])
         begin = (self.start[:n], self.start[n:], np.zeros(0))
         x = np.hstack(run(self.model, begin, course.times, u, course.linear, EXACT, count)[:2])
@@ -196,7 +191,7 @@ class Plant:
         to_x, to_u = to_x.reshape(N, count + 1, n, nx), to_u.reshape(N, count + 1, n, m) * sizes
         changes = self.metres @ variations(to_x, to_u, course.steps, P, course.linear)
         on, into = changes[..., :nx] @ self.back, changes[..., nx:]
-        ends = slice(self.samples, None, self.samples)
+        ends = slice(self.pieces, None, self.pieces)
         rates = np.concatenate([states[:, ends, n:], qdd.reshape(N, count + 1, n)[:, ends]], axis=2) @ self.metres.T
         rates *= shares[ends]
         if course.linear:  # a longer interval's line is less steep: at a given time its input is nearer to the first

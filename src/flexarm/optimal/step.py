@@ -19,8 +19,15 @@ PROGRAMS = 12
 BOUND = 0.3
 """Largest relative change of a duration in a step."""
 
-OPTIONS, SOLVED = {"primal_tol": 1e-9, "iter_limit": 20_000}, 1
-"""Options of the solver of quadratic programs, and what it returns if it has found the solution."""
+OPTIONS, TOLERANCES = {"iter_limit": 20_000, "cycle_tol": 50, "progress_tol": 1e-16}, (1e-9, 1e-7)
+"""Options of the solver of quadratic programs, and the tolerances of its rows.
+
+Near the solution of a search the steps are so small that the solver may report a cycle. It then gets another try with
+the second tolerance.
+"""
+
+SOLVED, CYCLE = 1, -2
+"""What the solver returns if it has found the solution, and if it seems to repeat its steps."""
 
 STIFF = 100.0
 """Weight of a relative change of a duration, compared with one of all inputs, where the change is to be small."""
@@ -83,7 +90,7 @@ def seen(plants: Sequence[Plant], course: Course, whole: bool) -> Seen:
     course = replace(course, x=tuple(x), paths=tuple(paths))
     for plant, x, path in zip(plants, course.x, course.paths, strict=True):
         gaps.append((path[:, -1] - x[1:]) @ plant.metres.T)
-        within = path[:, plant.samples - 1 :: plant.samples].copy()
+        within = path[:, plant.pieces - 1 :: plant.pieces].copy()
         within[:, -1] = x[1:]
         states = within.reshape(-1, x.shape[1])
         values.append([each.function(states) for each in plant.within])
@@ -333,8 +340,11 @@ def _least(
         return None
     lows, highs = np.append(lower, by * low), np.append(upper, by * high)
     size = len(weights)
-    sense = np.zeros(len(lows), dtype=np.int32)
-    d, _, said, more = daqp.solve(np.diag(weights), gradient, whole, highs, lows, sense, **OPTIONS)
+    for tolerance in TOLERANCES:
+        sense, options = np.zeros(len(lows), dtype=np.int32), {**OPTIONS, "primal_tol": tolerance}
+        d, _, said, more = daqp.solve(np.diag(weights), gradient, whole, highs, lows, sense, **options)
+        if said != CYCLE:
+            break
     if said != SOLVED:
         return None
     return np.clip(d, lower, upper), more["lam"][size:] * by, more["lam"][:size]

@@ -4,8 +4,8 @@ With the slopes A of the accelerations in the state and B in the inputs, a chang
 
     dq' = dqd,    dqd' = A(t) dx + B(t) du.
 
-A and B are known at equal distances and lie on parabolas between. Over a piece of length h with A, B = x at its
-beginning, y in the middle and z at its end, the changes are products of two exponentials, of order four in h:
+A and B are known at the ends of pieces of equal length, and on cubics between. Over a piece of length h with A, B = x
+at its beginning, y in the middle and z at its end, the changes are products of two exponentials, of order four in h:
 
     exp(h (-x + 4 y + 3 z) / 12) exp(h (3 x + 4 y - z) / 12).
 
@@ -32,6 +32,9 @@ TERMS = 10
 TURN = 1.2
 """Largest angle by which the fastest mode turns in an exponential [rad]. The first term left out is then 2e-7."""
 
+LEAST_PIECES = 3
+"""Least number of pieces of an interval, whose ends determine a cubic."""
+
 MOST_STEPS = 1000
 """Largest number of factors of an exponential. A motion that needs more is far from all motions of an arm."""
 
@@ -50,8 +53,10 @@ class Sweep:
         Numbers of coordinates, of inputs, and of a lane's columns.
     step : float
         Length of a piece [s].
-    slopes : (2 parts pieces + 1, n, 2n + inputs)
-        A and B.
+    slopes : (parts pieces + 1, n, 2n + inputs)
+        A and B at the ends of the pieces.
+    middle : (n, 2n + inputs)
+        A and B in the middle of a piece.
     begins, ends : (inputs, columns)
         Inputs at the beginning and at the end of the interval. They are linear between.
     a : (n, 2n + inputs)
@@ -71,6 +76,7 @@ class Sweep:
     columns: int
     step: float
     slopes: Shared
+    middle: Floats
     begins: Floats
     ends: Floats
     a: Floats
@@ -90,8 +96,9 @@ def sweep(s: Sweep) -> None:
     size, all_pieces = 2 * s.n * s.columns, s.parts * s.pieces
     one = s.n * (2 * s.n + s.inputs)
     for piece in range(all_pieces):
-        x = s.slopes[2 * piece * one :]
-        y, z = x[one:], x[2 * one :]
+        x, y = s.slopes[piece * one :], s.middle
+        z = x[one:]
+        interpolate(s, piece)
         for half in range(2):
             length = s.step / (12.0 * s.steps)
             first, last = (3.0 - 4.0 * half) * length, (4.0 * half - 1.0) * length
@@ -107,6 +114,21 @@ def sweep(s: Sweep) -> None:
             found = s.found[piece // s.pieces * size :]
             for j in range(size):
                 found[j] = s.y[j]
+
+
+def interpolate(s: Sweep, piece: int) -> None:
+    """Write A and B in the middle of a piece, from the cubic through the nearest four ends of pieces."""
+    one = s.n * (2 * s.n + s.inputs)
+    first = min(max(piece - 1, 0), s.parts * s.pieces - 3)
+    a, b, c, d = -1.0, 9.0, 9.0, -1.0
+    if first == piece:
+        a, b, c, d = 5.0, 15.0, -5.0, 1.0
+    if first == piece - 2:
+        a, b, c, d = 1.0, -5.0, 15.0, 5.0
+    p = s.slopes[first * one :]
+    q, r, t = p[one:], p[2 * one :], p[3 * one :]
+    for j in range(one):
+        s.middle[j] = (a * p[j] + b * q[j] + c * r[j] + d * t[j]) / 16.0
 
 
 def exponential(s: Sweep) -> None:
@@ -151,8 +173,8 @@ def variations(to_x: Array, to_u: Array, lasts: Array, parts: int, linear: bool)
 
     Parameters
     ----------
-    to_x, to_u : (N, 2 parts pieces + 1, n, 2n), (N, 2 parts pieces + 1, n, m)
-        Slopes of the accelerations at equal distances.
+    to_x, to_u : (N, parts pieces + 1, n, 2n), (N, parts pieces + 1, n, m)
+        Slopes of the accelerations at the ends of all pieces.
     lasts : (N,)
         Lengths of the intervals [s].
     linear : bool
@@ -162,9 +184,16 @@ def variations(to_x: Array, to_u: Array, lasts: Array, parts: int, linear: bool)
     -------
     (N, parts, 2n, 2n + m) or (N, parts, 2n, 2n + 2m)
         NaN if the slopes are too large or not finite.
+
+    Raises
+    ------
+    ValueError
+        If an interval has fewer than three pieces.
     """
     (N, samples, n, states), m = to_x.shape, to_u.shape[3]
-    pieces, count = samples // (2 * parts), states + (1 + linear) * m
+    if samples <= LEAST_PIECES:
+        raise ValueError(f"an interval has {samples - 1} pieces; it must have at least {LEAST_PIECES}")
+    pieces, count = (samples - 1) // parts, states + (1 + linear) * m
     columns = -(-count // LANES)
     whole = np.zeros((states + 2 * m, columns * LANES))
     whole[:states, :states] = np.eye(states)
@@ -189,6 +218,7 @@ def variations(to_x: Array, to_u: Array, lasts: Array, parts: int, linear: bool)
                 columns=columns,
                 step=0.0,
                 slopes=np.zeros((samples, n, states + m)),
+                middle=np.zeros(n * (states + m)),
                 begins=u,
                 ends=u,
                 a=np.zeros(n * (states + m)),
