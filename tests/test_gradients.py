@@ -596,7 +596,9 @@ def test_a_memory_that_is_not_finite_is_reported_by_its_run(arm):
             return Law(lambda t, q, qd, z: (-0.1 * q[:2], ca.sqrt(0.005 - t)), memory=(0.0,))
 
     run = {"model": arm, "until": 0.02, "q0": 0.01 * np.eye(6)[:2], "u": Sampled(Rooted(), 2e-3), "method": "radau5"}
-    with pytest.raises(fa.SimulationError, match=r"run 0 ends at t = 0\.00[68].* gave nan in its memory at t = 0.006 s"):
+    with pytest.raises(
+        fa.SimulationError, match=r"run 0 ends at t = 0\.00[68].* gave nan in its memory at t = 0.006 s"
+    ):
         fa.gradient(run, "q0", of="kinetic")
 
 

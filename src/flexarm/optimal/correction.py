@@ -121,6 +121,8 @@ def _none(plants: Sequence[Plant]) -> Active:
 class Pressed:
     """Multipliers of the limits that keep a motion from being cheaper, per unit of the limited quantity.
 
+    They are NaN if they could not be computed.
+
     Attributes
     ----------
     inputs : (N, m) or (N + 1, m)
@@ -177,7 +179,7 @@ def _descended(
     The trajectory has gaps if `share` is not zero. The multipliers are those of the step that led to it, because its
     inputs are at the limits at which they are after this step. If no step did, they are those of the last one.
     """
-    active, pressed, led = _none(plants), Pressed(np.zeros_like(now.course.u), {}), False
+    active, pressed, led = _none(plants), Pressed(np.full_like(now.course.u, np.nan), {}), False
     sizes = np.append(np.tile(allowed.sizes, len(now.course.u)), np.ones(len(now.course.durations)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -34,7 +34,8 @@ class OptimalMotion:
         the interval that has passed. They have the simulation's coordinates, rates and accelerations at both ends.
     on_inputs : (k, m)
         Multipliers of the limits on the inputs, cost per unit of input: positive where the upper limit is active,
-        negative where the lower is. In the fastest motion they change sign as the switching function does.
+        negative where the lower is. In the fastest motion they change sign as the switching function does. NaN if they
+        could not be computed.
     on_limits : dict
         For each other given limit, by name: the size of its largest multiplier in every interval, (k - 1,). The unit is
         cost per unit of the limited quantity, and at `torque_rate` per unit of the input's change.

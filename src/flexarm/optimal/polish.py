@@ -50,7 +50,7 @@ def polished(
         return None
     lasts, u = found
     switched = replace(allowed, switched=True)
-    at_ends, begins = _of_arcs(plants, lasts, u)
+    at_ends, begins = _of_arcs(plants, course, lasts, u)
     begins = replace(begins, x=tuple(plant.run(begins)[0] for plant in at_ends))
     landed = corrected(at_ends, begins, switched, goal)
     if landed is None:
@@ -58,12 +58,19 @@ def polished(
     sharp = improved(at_ends, landed, switched, goal, expense, stop)[0].course
     if not expense.of(sharp)[0] < expense.of(course)[0]:
         return None
-    return _shared_out(plants, sharp, allowed, goal, expense, stop)
+    return _shared_out(plants, course, sharp, allowed, goal, expense, stop)
 
 
-def _of_arcs(plants: Sequence[Plant], lasts: Array, u: Array) -> tuple[list[Plant], Course]:
-    """Return plants whose goal is the end of the last arc, and a trajectory of the arcs that has not yet been run."""
-    at_ends = [replace(each, goals=[replace(each.goals[0], node=len(lasts))]) for each in plants]
+def _of_arcs(plants: Sequence[Plant], course: Course, lasts: Array, u: Array) -> tuple[list[Plant], Course]:
+    """Return plants whose goal is the end of the last arc, and a trajectory of the arcs that has not yet been run.
+
+    The longest arc has pieces as short as those of the given trajectory.
+    """
+    longer = max(1.0, float(lasts.max() / course.steps.max()))
+    at_ends = [
+        replace(each, goals=[replace(each.goals[0], node=len(lasts))], pieces=int(np.ceil(longer * each.pieces)))
+        for each in plants
+    ]
     return at_ends, Course(lasts, u, tuple(np.repeat(each.start[None], len(lasts) + 1, axis=0) for each in plants))
 
 
@@ -113,11 +120,17 @@ def _switches(times: Array, u: Array, signs: Array) -> tuple[float, Array]:
 
 
 def _shared_out(
-    plants: Sequence[Plant], landed: Course, allowed: Allowed, goal: float, expense: Expense, stop: Any
+    plants: Sequence[Plant],
+    course: Course,
+    landed: Course,
+    allowed: Allowed,
+    goal: float,
+    expense: Expense,
+    stop: Any,
 ) -> tuple[Array, Array, Pressed]:
     """Split the arcs into shorter intervals, and compute the multipliers of their inputs."""
     counts = np.maximum(1, np.ceil(landed.durations / landed.durations.sum() * PARTS)).astype(int)
     u, lasts = np.repeat(landed.u, counts, axis=0), np.repeat(landed.durations / counts, counts)
-    at_ends, course = _of_arcs(plants, lasts, u)
-    pressed = improved(at_ends, seen(at_ends, course, whole=True), allowed, goal, expense, stop, 0)[1]
-    return course.times, u, pressed
+    at_ends, split = _of_arcs(plants, course, lasts, u)
+    pressed = improved(at_ends, seen(at_ends, split, whole=True), allowed, goal, expense, stop, 0)[1]
+    return split.times, u, pressed
