@@ -6,5 +6,6 @@
 - Checks and storage: `verification` with `precise`, `cache`, and `once` for objects that threads share.
 - Loops around programs: `language` is the part of Python that `translate` and `functions` compile, `batched` for
   several runs at once. `dense` is one use.
-- Graphics processors: `nvptx`, `ptxas` and `cuda`.
+- Graphics processors: `nvptx` with `fusion`, `ptxas` and `cuda`. `partition` divides a program among several threads,
+  and `cooperative` is their code.
 """

@@ -16,7 +16,7 @@ from flexarm.arrays import Array
 from flexarm.errors import DescriptionError
 from flexarm.native.cache import read, write
 from flexarm.native.kernel import file_name
-from flexarm.native.nvptx import ARCH, THREADS, Entry, ptx
+from flexarm.native.nvptx import ARCH, Entry, ptx
 from flexarm.native.once import Recent
 from flexarm.native.sincos import Real
 
@@ -67,8 +67,8 @@ class View:
 class Launch(Protocol):
     """A kernel. A call starts it, and `Device.get` waits for its end."""
 
-    def __call__(self, threads: int, memories: Sequence[Memory], integers: Sequence[int]) -> None:
-        """Start the kernel with so many threads."""
+    def __call__(self, runs: int, memories: Sequence[Memory], integers: Sequence[int]) -> None:
+        """Start the kernel with one thread, or several, for each of so many runs or states."""
 
 
 class Device(Protocol):
@@ -185,9 +185,9 @@ class Cuda:
         """See `Device`."""
         kernel = self._kernel(text(key, parts, entry, real), entry)
 
-        def launch(threads: int, memories: Sequence[Memory], integers: Sequence[int]) -> None:
-            config = self._core.LaunchConfig(grid=-(-threads // THREADS), block=THREADS)
-            words = [*(np.uint64(each.address) for each in memories), *map(np.int64, [*integers, threads])]
+        def launch(runs: int, memories: Sequence[Memory], integers: Sequence[int]) -> None:
+            config = self._core.LaunchConfig(grid=-(-runs // entry.runs), block=entry.threads)
+            words = [*(np.uint64(each.address) for each in memories), *map(np.int64, [*integers, runs])]
             with _told("a program could not be started"):
                 self._core.launch(self._stream, config, kernel, *words)
 
@@ -196,9 +196,9 @@ class Cuda:
     def occupancy(self, key: str, parts: Callable[[], Sequence[str]], entry: Entry, real: Real) -> dict[str, int]:
         """See `Device`."""
         kernel = self._kernel(text(key, parts, entry, real), entry)
-        blocks = kernel.occupancy.max_active_blocks_per_multiprocessor(THREADS, 0)
+        blocks = kernel.occupancy.max_active_blocks_per_multiprocessor(entry.threads, 0)
         found = kernel.attributes
-        return {"registers": found.num_regs, "local": found.local_size_bytes, "threads": THREADS * blocks}
+        return {"registers": found.num_regs, "local": found.local_size_bytes, "threads": entry.threads * blocks}
 
     def _kernel(self, written: str, entry: Entry) -> Any:
         def load() -> Any:

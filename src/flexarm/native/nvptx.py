@@ -19,6 +19,7 @@ from typing import Any, Literal, final
 import casadi as ca
 
 from flexarm.native.exponential import exponential
+from flexarm.native.fusion import FMA, FROM, PLUS, fused
 from flexarm.native.language import Floats
 from flexarm.native.llvm import INTRINSICS, operation
 from flexarm.native.program import INPUT, OUTPUT, Instruction, operation_name
@@ -45,6 +46,13 @@ OWN = {ca.OP_EXP: "exp_", ca.OP_TANH: "tanh_"}
 
 TRIPLE = "nvptx64-nvidia-cuda"
 
+RUNS = 32
+"""Runs of a block if several threads compute each run: one for each thread of a warp. The number of parts of a run is
+that of the block's warps, so that all threads of a warp execute the same part."""
+
+STATIC = 48 * 1024
+"""Largest shared memory of a block whose size is known to ptxas [bytes]."""
+
 THREAD = """
 declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
 declare i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
@@ -62,6 +70,40 @@ define i64 @thread() alwaysinline {
 }
 """
 """LLVM IR of a function that returns the index of the thread."""
+
+SEVERAL = f"""
+declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32) convergent
+declare i1 @llvm.nvvm.barrier.cta.red.or.aligned.all(i32, i1) convergent
+define i64 @thread() alwaysinline {{
+  %block = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
+  %place = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %lane = and i32 %place, {RUNS - 1}
+  %before = mul i32 %block, {RUNS}
+  %run = add i32 %before, %lane
+  %run64 = zext i32 %run to i64
+  ret i64 %run64
+}}
+define i64 @part() alwaysinline {{
+  %place = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %part = udiv i32 %place, {RUNS}
+  %part64 = zext i32 %part to i64
+  ret i64 %part64
+}}
+define void @barrier() alwaysinline {{
+  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
+  ret void
+}}
+define i64 @any_of(i64 %flag) alwaysinline {{
+  %set = icmp ne i64 %flag, 0
+  %any = call i1 @llvm.nvvm.barrier.cta.red.or.aligned.all(i32 0, i1 %set)
+  %any64 = zext i1 %any to i64
+  ret i64 %any64
+}}
+"""
+"""LLVM IR of the same and of functions of a block, if several threads compute a run: the index of the run, the part of
+the thread, a barrier, and 1 if a flag is not 0 in any thread of the block."""
 
 
 def stored(precision: Precision) -> Real:
@@ -91,6 +133,9 @@ class Entry:
         Lengths of each thread's own arrays of numbers. An array that is only indexed by constants is in registers.
     blocks : int
         Least number of blocks that a multiprocessor runs at once, which limits the registers of a thread.
+    parts : int
+        Number of threads that compute one run. If there are several, idle threads also call the function, since all
+        threads of a block must take part in its barriers.
     """
 
     name: str
@@ -100,6 +145,17 @@ class Entry:
     records: tuple[type, ...] = ()
     work: tuple[int, ...] = ()
     blocks: int = BLOCKS
+    parts: int = 1
+
+    @property
+    def runs(self) -> int:
+        """Number of runs of a block."""
+        return THREADS if self.parts == 1 else RUNS
+
+    @property
+    def threads(self) -> int:
+        """Number of threads of a block."""
+        return self.runs * self.parts
 
     def ir(self, real: Real, kind: str = "ptx_kernel ") -> str:
         """Return the IR of `void name(<pointers>, <integers>, i64 count)`, with a calling convention."""
@@ -111,19 +167,22 @@ class Entry:
         taken = [*pointers, "i64 %thread", *integers, *(f"ptr %work{i}" for i in range(len(kinds)))]
         given = ["ptr noalias" + each.removeprefix("ptr") for each in pointers]
         head = f"define {kind}void @{self.name}({', '.join([*given, *integers, 'i64 %count'])})"
+        call = f"call void @{self.function}({', '.join(taken)})"
+        if self.parts == 1:
+            call = f"""%there = icmp slt i64 %thread, %count
+  br i1 %there, label %do, label %done
+do:
+  {call}
+  br label %done
+done:"""
         return f"""
 declare void @{self.function}({", ".join(each.split()[0] for each in taken)})
 declare i64 @thread()
-{head} "nvvm.maxntid"="{THREADS}" "nvvm.minctasm"="{self.blocks}" {{
+{head} "nvvm.maxntid"="{self.threads}" "nvvm.minctasm"="{self.blocks}" {{
 entry:
 {allocated}
   %thread = call i64 @thread()
-  %there = icmp slt i64 %thread, %count
-  br i1 %there, label %do, label %done
-do:
-  call void @{self.function}({", ".join(taken)})
-  br label %done
-done:
+  {call}
   ret void
 }}"""
 
@@ -166,6 +225,7 @@ def straight(
             loaded[index] = f"%l{index}"
         return loaded[index]
 
+    code = fused(code)
     for k, instruction in enumerate(code):
         op = instruction.op
         if op == INPUT:
@@ -179,18 +239,35 @@ def straight(
                 lines.append(f"  %o{k}s = fpext {T} {x[0]} to {S}")
                 value = f"%o{k}s"
             lines.append(f"  store {S} {value}, ptr %o{k}p")
-        elif op in OWN:
-            lines.append(f"  %v{k} = call {T} @{OWN[op]}({T} {x[0]})")
-        elif op == ca.OP_CONSTPOW and (halves := _halves(instruction.args[1])):
-            lines += _power(f"%v{k}", x[0], halves, T, numbers.suffix)
-        elif op in INTRINSICS and op not in THERE:
-            raise NotImplementedError(f"no instruction of a GPU for the CasADi operation {operation_name(op)}")
         else:
-            lines.append(operation(k, op, instruction.index, x, numbers))
+            lines += computed(k, instruction, x, numbers)
     arguments = ", ".join(f"ptr noalias %{base}, i64 %{base}_apart" for base in ("in", "own", "out"))
     head = f"define void @{called}({arguments}) alwaysinline {{"
     fma, exponentials = exponential(numbers).split("\n", 1)  # a function that both declare is declared once
     return "\n".join([sincos(numbers), exponentials, head, *lines, "  ret void", "}"])
+
+
+def computed(k: int, instruction: Instruction, x: Sequence[str], numbers: Numbers) -> list[str]:
+    """Return the IR of %v<k>, the value of an instruction of a fused program with the arguments x.
+
+    Raises `NotImplementedError` for an operation without an instruction.
+    """
+    op, T = instruction.op, numbers.T
+    if op == FMA:
+        lines, given = [], list(x)
+        if instruction.index != PLUS:
+            place = 0 if instruction.index == FROM else 2
+            lines, given[place] = [f"  %n{k} = fneg nsz {T} {x[place]}"], f"%n{k}"
+        given = [f"{T} {each}" for each in given]
+        return [*lines, f"  %v{k} = call nsz {T} @llvm.fma.{numbers.suffix}({', '.join(given)})"]
+    if op in OWN:
+        return [f"  %v{k} = call {T} @{OWN[op]}({T} {x[0]})"]
+    if op == ca.OP_CONSTPOW and (halves := _halves(instruction.args[1])):
+        return _power(f"%v{k}", x[0], halves, T, numbers.suffix)
+    if op in INTRINSICS and op not in THERE:
+        raise NotImplementedError(f"no instruction of a GPU for the CasADi operation {operation_name(op)}")
+    # sums are fused already, and a compiler must not choose others
+    return [operation(k, op, instruction.index, list(x), numbers).replace(" contract", "")]
 
 
 def _halves(exponent: int | float) -> int:
@@ -255,7 +332,8 @@ def target_machine(arch: str = ARCH) -> Any:
 def ptx(parts: Sequence[str], entries: Sequence[Entry], real: Real, arch: str = ARCH) -> str:
     """Return the PTX of these parts, which define the functions that the entries call."""
     machine = target_machine(arch)
-    texts = [*parts, THREAD, *(entry.ir(real) for entry in entries)]
+    threads = {THREAD if entry.parts == 1 else SEVERAL for entry in entries}
+    texts = [*parts, *threads, *(entry.ir(real) for entry in entries)]
     return str(machine.emit_assembly(joined(texts, [entry.name for entry in entries], machine)))
 
 

@@ -473,7 +473,8 @@ class _Translation:
             each.address if isinstance(each, _Pointer) else self.like(kind, each)
             for each, (kind, _) in zip(x, kinds, strict=True)
         ]
-        return self.b.call(made, values)
+        found = self.b.call(made, values)
+        return _Pointer(found, self.real) if found.type == POINTER else found
 
     def binary(self, op: ast.operator, x: Any, y: Any) -> Any:
         if isinstance(op, ast.Pow):
