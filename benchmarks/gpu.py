@@ -21,7 +21,7 @@ from benchmarks.report import Table, judged, spread
 from flexarm.control import JointPD, Sampled
 from flexarm.errors import DescriptionError
 from flexarm.native import cuda, nvptx, ptxas
-from flexarm.simulation import gpu, gpu_implicit, gpu_states, solvers
+from flexarm.simulation import gpu, gpu_cooperative, gpu_implicit, gpu_states, solvers
 from flexarm.simulation.butcher import METHODS
 from flexarm.simulation.feedback import integrand
 from flexarm.simulation.gpu_states import evaluate_on_gpu
@@ -39,6 +39,8 @@ STIFF = 1e-3
 STEP = 1e-4
 """Step of RK4 [s]. The fastest mode of 3 links with 2 + 2 modes has 1276 rad/s, so RK4 is stable up to 2.2 ms around a
 straight arm at rest; in motion 0.2 ms already diverges from some starts."""
+THREADS = (1, 2, 4)
+"""Numbers of threads for each run that are compared."""
 LONG = 1000
 """Operations of a program above which only the resources of RK4 are counted, since ptxas takes long for tsit5."""
 BENT = 0.01
@@ -63,7 +65,8 @@ def measure(quick: bool) -> list[Table]:
         table = Table("Speeds on a graphics processor", ("what", "measured", "target", "met"))
         table.notes.append(f"Not measured: {str(error).rstrip('.')}.")
         return [*found, table]
-    return [*found, alike(model, quick), speeds(model, device, quick), *calls(quick), policies(quick), mjx_speed(quick)]
+    tables = [alike(model, quick), speeds(model, device, quick), *calls(quick), shared(quick), policies(quick)]
+    return [*found, *tables, mjx_speed(quick)]
 
 
 def programs(model: fa.Model, real: Any, methods: Sequence[str] = ("rk4",)) -> dict[str, tuple[Any, ...]]:
@@ -71,6 +74,9 @@ def programs(model: fa.Model, real: Any, methods: Sequence[str] = ("rk4",)) -> d
     rate, layout = integrand(model, "state_rate", 0), Layout.of(model)
     key, parts = gpu_states.program(model.kernel("forward_dynamics"), real)
     runs = {f"runs, {name}": gpu.program(rate, layout, real, METHODS[name]) for name in methods if name in METHODS}
+    if rate.code.operations >= LONG:
+        for count in THREADS[1:]:
+            runs[f"runs, rk4, {count} threads"] = gpu_cooperative.program(rate, layout, real, count)
     if "gauss4" in methods:
         residual = integrand(model, "state_residual", 0)
         runs["runs, gauss4"] = gpu_implicit.program(residual, layout, solvers.IMPLICIT["gauss4"], None, table=False)
@@ -108,7 +114,7 @@ def taken(quick: bool) -> Table:
                     table.notes.append(f"{name}: {error}")
                     continue
                 spills = f"{one.stores} + {one.loads} B"
-                resident = one.resident(nvptx.THREADS)
+                resident = one.resident(program[2].threads)
                 table.add(name, operations, what, real, one.registers, spills, f"{one.stack} B", resident)
     table.notes.append(
         "The column of own memory has the arrays and spills of a thread. The last column has the threads that run at "
@@ -316,6 +322,38 @@ def measured(
         spread(whole),
         f"{100 * min(kernel) / min(whole):.0f} %",
     )
+
+
+def shared(quick: bool) -> Table:
+    """Compare one thread for each run with several, where the choice of the package may be wrong."""
+    columns = ("arm", "numbers", "threads for each run", "steps of RK4 a second in the kernel", "chosen")
+    table, usual = Table("Steps of large arms with one or several threads for each run", columns), gpu_cooperative.SIZES
+    count, until = (3, 1e-3) if quick else (2**15, 5e-3)
+    for name, build in list(ARMS.items())[0 if quick else 2 :]:
+        model = fa.Model(build())
+        rate, layout = integrand(model, "state_rate", 0), Layout.of(model)
+        for real in REALS:
+            solver, save = fa.Solver(method="rk4", step=STEP), fa.SaveAt(samples=2, keep=["q"])
+            own = {**starts(model, count), "solver": solver, "save": save, "progress": False}
+            chosen, first = gpu_cooperative.threads(rate, layout, real, METHODS["rk4"]), None
+            for threads in THREADS:
+                gpu_cooperative.SIZES = ((0, threads),)
+                try:
+                    seconds = []
+                    for _ in range(3):  # the driver compiles the program in the first call
+                        with in_kernels() as used:
+                            runs = fa.simulate_many(model, until, device="gpu", real=real, **own)
+                        seconds.append(sum(each.seconds for each in used))
+                finally:
+                    gpu_cooperative.SIZES = usual
+                finite(f"q of runs, {name}, {real}, {threads} threads", runs.q.values)
+                first = runs.q.values if first is None else first
+                if (runs.q.values != first).any():
+                    raise ValueError(f"{name}, {real}: {threads} threads for each run compute other numbers than one")
+                speed = int(runs.steps.sum()) / min(seconds)
+                table.add(name, real, threads, f"{speed:.3g}", "yes" if threads == chosen else "")
+    table.notes.append("The last column marks the number of threads that the package chooses.")
+    return table
 
 
 def policies(quick: bool) -> Table:

@@ -1100,13 +1100,15 @@ def test_the_measurement_runs_from_its_first_line_to_its_last(host, monkeypatch,
     monkeypatch.setattr(benchmark.report, "ROOT", tmp_path)
     monkeypatch.setattr(sys, "argv", ["gpu", "--quick"])
     benchmark.main()
-    _, verdicts, found, whole, environments, peer = tables
+    _, verdicts, found, whole, shared, environments, peer = tables
     assert {row[-1] for row in verdicts.rows} == {"yes"}
     # forward dynamics; q and qd of four kinds of runs in three precisions, and of an implicit method
     assert len(verdicts.rows) == 2 + 4 * 3 * 2 + 2
     assert any("forward dynamics a second, float" in row[0] for row in found.rows)
     assert [row[0] for row in whole.rows[:3]] == ["rk4, double", "rk4, mixed", "rk4, float"]
     assert whole.rows[0][3] == "yes", "more than a step a second"
+    assert [row[1:3] for row in shared.rows] == [(real, str(count)) for real in REALS for count in (1, 2, 4)]
+    assert [row[-1] for row in shared.rows[:3]] == ["yes", "", ""]
     assert len([row for row in environments.rows if "constant actions" in row[0]]) == 4
     page = (tmp_path / "out" / "gpu.md").read_text()
     assert all(each.title in page for each in tables)

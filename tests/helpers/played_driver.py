@@ -12,7 +12,7 @@ from thrown_masses import MASS, thrown
 import flexarm as fa
 from flexarm.gymnasium import ArmVectorEnv
 from flexarm.native import cuda
-from flexarm.simulation import gpu
+from flexarm.simulation import gpu, gpu_cooperative
 from flexarm.simulation.feedback import integrand
 from flexarm.simulation.gpu_states import evaluate_on_gpu
 from flexarm.simulation.layout import Layout
@@ -51,6 +51,11 @@ def main(library):
         qd = np.lib.stride_tricks.as_strided(memory, there.shape, [kind().itemsize * each for each in there.strides])
         assert np.abs(qd - expected.qd.values[:, 1:].transpose(1, 2, 0)).max() < error * 10, real
         assert there.__dlpack_device__()[0] == 2, "CUDA's"
+    usual, gpu_cooperative.SIZES = gpu_cooperative.SIZES, ((0, 2),)
+    several = fa.simulate_many(model, 0.008, device="gpu", **given)
+    gpu_cooperative.SIZES = usual
+    assert several.attrs["threads_per_run"] == 2
+    assert np.abs(several.q - expected.q).max() < 1e-15
     q = np.random.default_rng(1).random((130, 2))  # in two blocks
     np.testing.assert_allclose(evaluate_on_gpu(model, "mass_matrix", q), model.mass_matrix(q), rtol=1e-14)
     found = cuda.device().occupancy(

@@ -1,9 +1,12 @@
 """PTX computed line by line, a thread after the other, in the memory of this process: what the instructions are defined
 as, without a compiler and without a graphics processor.
 
-Registers hold bits. Fused operations round once; the approximate ones are computed to the last place.
+Registers hold bits. Fused operations round once; the approximate ones are computed to the last place. At a barrier, a
+thread waits for all others of its block. Two threads that access one place between two barriers, where one of them
+writes, are a race and raise an error.
 """
 
+import contextlib
 import ctypes
 import math
 import operator
@@ -13,8 +16,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from flexarm.native.nvptx import THREADS
-
+WARP = 32
 MASK = {"32": 2**32 - 1, "64": 2**64 - 1}
 FLOATS = {"f64": ("<d", "<Q"), "f32": ("<f", "<I")}
 COMPARED = {
@@ -49,7 +51,7 @@ def fused(x, y, z, kind):
     try:
         return float(exact) if exact else x * y + z
     except OverflowError:
-        return math.copysign(math.inf, exact)
+        return math.inf if exact > 0 else -math.inf
 
 
 def divided(x, y):
@@ -78,13 +80,47 @@ BRANCHES = r"(\$\w+): \.branchtargets([^;]*);"
 """Table of the labels to which an instruction jumps, by an index."""
 
 
+class Race(AssertionError):
+    """Two threads access one place without a barrier between, and one of them writes."""
+
+
+class Accesses:
+    """The accesses of a block's threads since its last barrier."""
+
+    def __init__(self):
+        self.readers, self.writers = {}, {}
+
+    def clear(self):
+        self.readers.clear()
+        self.writers.clear()
+
+    def read(self, place, thread):
+        if self.writers.get(place, thread) != thread:
+            raise Race(f"thread {thread} reads what thread {self.writers[place]} writes")
+        self.readers.setdefault(place, set()).add(thread)
+
+    def write(self, place, thread):
+        if self.writers.setdefault(place, thread) != thread:
+            raise Race(f"threads {thread} and {self.writers[place]} write one place")
+        if others := self.readers.get(place, set()) - {thread}:
+            raise Race(f"thread {thread} writes what thread {min(others)} reads")
+
+
 class Kernel:
     """One entry of a text; called with how many threads, and their arguments, words of 8 bytes."""
 
     def __init__(self, text, name):
         body = text[text.index(f".visible .entry {name}(") :]
         self.name, self.local, self.parameters = name, 0, body[: body.index(")")].count(".param")
-        assert not re.search(r"\.func|\bcall\b|\.extern|\.shared", text)
+        assert not re.search(r"\.func|\bcall\b|\.extern", text)
+        self.size = int(re.search(r"\.maxntid (\d+)", body)[1])
+        self.together = "bar." in text
+        self.arrays = {
+            name: (ctypes.c_uint8 * int(size))(*map(int, (values or "0").split(",")))
+            for name, size, values in re.findall(
+                r"^\s*\.(?:global|shared) \.align \d+ \.b8 (\w+)\[(\d+)\](?: = \{(.*)\})?;", text, re.MULTILINE
+            )
+        }
         self.lines, self.labels, self.tables = [], {}, {}
         for table, targets in re.findall(BRANCHES, body):
             self.tables[table] = re.findall(r"\$\w+", targets)
@@ -105,13 +141,36 @@ class Kernel:
         return found[1] == "!", found[2], found[3].split("."), arguments
 
     def __call__(self, threads, words):
-        for thread in range(threads):
-            self.run(thread, words)
+        for first in range(0, threads, self.size):
+            self.block(range(first, first + self.size), words)
 
-    def run(self, thread, words):
-        block, place = divmod(thread, THREADS)
+    def block(self, threads, words):
+        """Run the threads of a block from barrier to barrier."""
+        accesses = Accesses() if self.together else None
+        if self.together:  # what lay there before
+            ctypes.memset(self.arrays["shared"], 255, len(self.arrays["shared"]))
+        running = [self.run(each, words, accesses) for each in threads]
+        found = dict.fromkeys(range(len(running)))
+        while running:
+            at = {}
+            for i, each in enumerate(running):
+                with contextlib.suppress(StopIteration):
+                    at[i] = each.send(found[i])
+            if not at:
+                return
+            assert len(at) == len(running), "a thread has ended while others wait for it"
+            for first in range(0, len(running), WARP):
+                assert len({at[i][0] for i in range(first, first + WARP)}) == 1, "a warp is at different barriers"
+            assert len({flag is None for _, flag in at.values()}) == 1, "different kinds of barriers"
+            found = dict.fromkeys(at, any(flag for _, flag in at.values()))
+            accesses.clear()
+
+    def run(self, thread, words, accesses):
+        """Compute a thread. Yield the line and the flag of each barrier, and receive 1 if a thread's flag is set."""
+        block, place = divmod(thread, self.size)
         own = (ctypes.c_uint8 * max(1, self.local))()
-        registers = {"%tid.x": place, "%ctaid.x": block, "%ntid.x": THREADS}
+        registers = {"%tid.x": place, "%ctaid.x": block, "%ntid.x": self.size}
+        registers |= {name: ctypes.addressof(array) for name, array in self.arrays.items()}
         registers["__local_depot0"] = ctypes.addressof(own)
 
         def read(argument):
@@ -121,9 +180,13 @@ class Kernel:
                 return int(argument[2:], 16)
             return int(argument)
 
-        def address(argument):
+        def address(argument, how):
             base, _, offset = argument.strip("[]").partition("+")
-            return registers[base] + int(offset or 0)
+            found = registers[base] + int(offset or 0)
+            if how[0] == "shared":
+                array = self.arrays["shared"]
+                assert 0 <= found - ctypes.addressof(array) < len(array), "beyond the shared memory"
+            return found
 
         k = 0
         while k < len(self.lines):
@@ -141,10 +204,22 @@ class Kernel:
             elif op == "ld" and how[0] == "param":
                 place = int(re.search(r"_param_(\d+)\]$", arguments[1])[1])
                 registers[arguments[0]] = int(words[place]) & MASK["64"]
+            elif op == "bar":
+                flag = registers[arguments[2]] != (arguments[2][0] == "!") if how[0] == "red" else None
+                any_set = yield k, flag
+                if flag is not None:
+                    assert how == ["red", "or", "pred"]
+                    registers[arguments[0]] = any_set
             elif op == "ld":
-                registers[arguments[0]] = WORDS[kind[1:]].from_address(address(arguments[1])).value
+                where = address(arguments[1], how)
+                if accesses is not None and not 0 <= where - ctypes.addressof(own) < self.local:
+                    accesses.read(where, thread)
+                registers[arguments[0]] = WORDS[kind[1:]].from_address(where).value
             elif op == "st":
-                WORDS[kind[1:]].from_address(address(arguments[0])).value = read(arguments[1]) & MASK[kind[1:]]
+                where = address(arguments[0], how)
+                if accesses is not None and not 0 <= where - ctypes.addressof(own) < self.local:
+                    accesses.write(where, thread)
+                WORDS[kind[1:]].from_address(where).value = read(arguments[1]) & MASK[kind[1:]]
             elif op == "setp":
                 x, y = (number(read(a), kind) for a in arguments[1:])
                 unordered = how[0].endswith("u") and kind in FLOATS

@@ -311,8 +311,9 @@ def _solved(
     if on_gpu:
         from flexarm.simulation import gpu, gpu_implicit  # here, because these modules import CasADi
 
-        work: list[Task] = [task for group in kinds for task in gpu_implicit.tasks(runs, group, asked, on_gpu)]
-        where = {"device": gpu.name(), "real": on_gpu}
+        there = [task for group in kinds for task in gpu_implicit.tasks(runs, group, asked, on_gpu)]
+        work: list[Task] = [*there]
+        where = {"device": gpu.name(), "real": on_gpu, "threads_per_run": max(each.threads for each in there)}
     else:
         work = [task for group in kinds for task in tasks(runs, group, asked, threads)]
     compiled = clock.perf_counter()

@@ -1,5 +1,7 @@
 """Runs of an ensemble on a graphics processor by explicit methods, one run per thread.
 
+Large programs have several threads for each run, see `gpu_cooperative`.
+
 Fixed steps are known in advance: they are equal from one time of the result, or jump of u, to the next. Adaptive steps
 follow the error of each run. u is constant in each interval, or the kernel evaluates a compiled function or a table
 before the rates.
@@ -21,8 +23,7 @@ from flexarm.native.exponential import powers
 from flexarm.native.kernel import Kernel
 from flexarm.native.nvptx import Entry, Precision, evaluate, evaluated, stored, straight
 from flexarm.native.program import instructions
-from flexarm.native.sincos import Real
-from flexarm.simulation import crossings, divergence, gpu_contacts, gpu_loops, solvers, touches
+from flexarm.simulation import crossings, divergence, gpu_contacts, gpu_cooperative, gpu_loops, solvers, touches
 from flexarm.simulation.block import Block
 from flexarm.simulation.butcher import METHODS, ButcherTableau
 from flexarm.simulation.ensemble_pool import Pool
@@ -52,7 +53,7 @@ from flexarm.simulation.gpu_loops import (
     UNDER_WAY,
     Form,
 )
-from flexarm.simulation.gpu_states import TYPES, verified
+from flexarm.simulation.gpu_states import TYPES, beside, verified
 from flexarm.simulation.inputs import constant
 from flexarm.simulation.lanes_plan import Course
 from flexarm.simulation.layout import Layout
@@ -264,14 +265,6 @@ def program(
     return f"{key}\n{form}\n{real}", parts, form.entry(fed, rate.code.operations, numbers)
 
 
-def beside(kernel: Kernel | None, name: str, real: Real) -> str:
-    """Return the code of a kernel with this name, which the runs call, or of nothing."""
-    if kernel is None:
-        return straight([], 0, real, name)
-    function = kernel.trace()
-    return straight(instructions(function), function.nnz_in() - len(kernel.constants), real, name)
-
-
 ON_DEVICE = ("q", "qd", "work", "dissipated")
 """Variables of a result that are parts of the states, which a graphics processor has."""
 
@@ -444,6 +437,8 @@ class OnGpu:
     ----------
     found : dict
         Arrays on the device by name, of the variables that stay there.
+    threads : int
+        Number of threads that compute one run.
     """
 
     def __init__(
@@ -460,8 +455,10 @@ class OnGpu:
         self._sampled = drive.period is not None
         if self._sampled and group.held is None:
             group.hold(runs, asked)
+        self.threads = self._threads()
         device = cuda.device()
-        verified(device, self._rate, real)
+        several = gpu_cooperative.states_program(self._rate, group.layout, real, self.threads)
+        verified(device, self._rate, real, several if self.threads > 1 else None)
         self._launch(device)  # compile here, so that errors appear here
         self._stays, self.found = stays, dict[str, Any]()
         self._judges: dict[int, divergence.Judge] = {}
@@ -492,8 +489,19 @@ class OnGpu:
         """Return the runs on the device, at their initial states."""
         return There(device, self._launch(device), start, bool(self._stays), *given)
 
+    def _threads(self) -> int:
+        """Return the number of threads that compute one run: several only where the loops support it."""
+        if self._adaptive or self._sampled or self._closed is not None or self._edges is not None:
+            return 1
+        return gpu_cooperative.threads(self._rate, self._group.layout, self._real, self._tableau)
+
     def _launch(self, device: Device) -> Launch:
         layout, real = self._group.layout, self._real
+        if self.threads > 1:
+            several = gpu_cooperative.program(
+                self._rate, layout, real, self.threads, self._tableau, self._law, self._table
+            )
+            return device.kernel(*several, stored(real))
         lengths = None
         if self._sampled:
             first = self._calls([self._runs.drive(self._group.indices[0])])[0]

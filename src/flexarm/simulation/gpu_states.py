@@ -15,8 +15,9 @@ from flexarm.native import cuda
 from flexarm.native.cache import read, write
 from flexarm.native.cuda import Device, Launch
 from flexarm.native.kernel import Kernel, file_name
-from flexarm.native.nvptx import EACH, Precision, each, evaluate, evaluated, stored, straight
+from flexarm.native.nvptx import EACH, Entry, Precision, each, evaluate, evaluated, stored, straight
 from flexarm.native.program import instructions
+from flexarm.native.sincos import Real
 from flexarm.native.verification import verify
 
 TYPES = {"double": np.float64, "float": np.float32, "mixed": np.float64}
@@ -41,16 +42,28 @@ def program(kernel: Kernel, real: Precision) -> tuple[str, Callable[[], list[str
     return f"each\n{kernel.key}\n{real}", parts
 
 
-def verified(device: Device, kernel: Kernel, real: Precision) -> Launch:
+def beside(kernel: Kernel | None, name: str, real: Real) -> str:
+    """Return the code of a kernel with this name, which the runs call, or of nothing."""
+    if kernel is None:
+        return straight([], 0, real, name)
+    function = kernel.trace()
+    return straight(instructions(function), function.nnz_in() - len(kernel.constants), real, name)
+
+
+def verified(
+    device: Device, kernel: Kernel, real: Precision, made: tuple[str, Callable[[], list[str]], Entry] | None = None
+) -> Launch:
     """Return a kernel on a device for many states. It is checked once against CasADi's own evaluation.
+
+    `made` replaces the program with one thread for each state.
 
     Raises
     ------
     NativeCodeError
         The device computes other values.
     """
-    key, parts = program(kernel, real)
-    launch = device.kernel(key, parts, EACH, stored(real))
+    key, parts, entry = made or (*program(kernel, real), EACH)
+    launch = device.kernel(key, parts, entry, stored(real))
     name = file_name(json.dumps(["verified", device.name, key, real]))
     if read(name) is None:
 
