@@ -692,6 +692,7 @@ class FakeCuda:
     def __init__(self, error=None, generation=(9, 0)):
         self.core, self.error, self.generation, self.launched, self.begun = self, error, generation, [], []
         self.ObjectCode = self.LaunchConfig = self.Buffer = self
+        emulated.ALLOCATED.clear()
 
     def Device(self):
         if self.error:
@@ -714,7 +715,9 @@ class FakeCuda:
     def allocate(self, size, *, stream):
         assert size > 0
         assert stream is self
-        return FakeBuffer(ctypes.create_string_buffer(size), size)
+        buffer = FakeBuffer(ctypes.create_string_buffer(size), size)
+        emulated.ALLOCATED[buffer.handle] = size
+        return buffer
 
     def from_handle(self, pointer, size, owner):
         assert pointer == owner.ctypes.data

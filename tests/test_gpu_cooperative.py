@@ -339,14 +339,23 @@ def fake(monkeypatch):
 @pytest.mark.parametrize(("parts", "real"), [(2, "double"), (4, "mixed")])
 def test_ptx_of_several_threads_computed_line_by_line(monkeypatch, fake, rigid, parts, real):
     """Without races, with runs that end at different times, diverge or do not exist."""
-    u = [fa.bang_bang([0.2, 0.1], duration=0.0035 + 0.001 * i) for i in range(2)] + [[0.1, 0.0]]
+    u = [*(fa.bang_bang([0.2, 0.1], duration=0.0035 + 0.001 * i) for i in range(2)), [0.2, 0.0], [0.1, 0.0]]
     given = {**GIVEN, "solver": fa.Solver(method="rk4", step=2e-3), "samples": 3, "u": u, "real": real}
-    given["qd0"] = [[0.1, 0.0], [0.0, -0.2], [1e160, 0.0]]
+    given["qd0"] = [[0.1, 0.0], [0.0, -0.2], [1e160, 0.0], [0.0, 0.1]]
     found = alike(monkeypatch, rigid, 0.008, parts, **given)
-    assert found.status.values[:2].tolist() == ["completed"] * 2
+    assert found.status.values[[0, 1, 3]].tolist() == ["completed"] * 3
     assert found.status.values[2].startswith("diverged ")
-    assert {*found.steps.values[:2]} != {found.steps.values[2]}
+    steps = found.steps.values
+    assert steps[0] > steps[1] > steps[3] > steps[2] == 0
     assert (32 * parts, "runs") in fake.launched
+
+
+def test_a_launch_has_a_block_for_each_32_runs(fake, rigid):
+    rate, layout = integrand(rigid, "state_rate", 0), Layout.of(rigid)
+    device = cuda.device()
+    for parts, runs, threads_ in ((2, 32, 64), (2, 33, 128), (4, 70, 3 * 128)):
+        device.kernel(*gpu_cooperative.program(rate, layout, "double", parts), "double")(runs, [], [])
+        assert fake.launched[-1] == (threads_, "runs")
 
 
 def text_of(model, parts, real="double"):

@@ -6,6 +6,7 @@ thread waits for all others of its block. Two threads that access one place betw
 writes, are a race and raise an error.
 """
 
+import bisect
 import contextlib
 import ctypes
 import math
@@ -17,6 +18,8 @@ from fractions import Fraction
 import numpy as np
 
 WARP = 32
+ALLOCATED: dict[int, int] = {}
+"""Sizes of the arrays in the device's memory, by address. If there are some, all other addresses are errors."""
 MASK = {"32": 2**32 - 1, "64": 2**64 - 1}
 FLOATS = {"f64": ("<d", "<Q"), "f32": ("<f", "<I")}
 COMPARED = {
@@ -172,6 +175,8 @@ class Kernel:
         registers = {"%tid.x": place, "%ctaid.x": block, "%ntid.x": self.size}
         registers |= {name: ctypes.addressof(array) for name, array in self.arrays.items()}
         registers["__local_depot0"] = ctypes.addressof(own)
+        sizes = ALLOCATED | {ctypes.addressof(array): len(array) for array in (own, *self.arrays.values())}
+        places = sorted(sizes)
 
         def read(argument):
             if argument in registers:
@@ -186,6 +191,9 @@ class Kernel:
             if how[0] == "shared":
                 array = self.arrays["shared"]
                 assert 0 <= found - ctypes.addressof(array) < len(array), "beyond the shared memory"
+            elif ALLOCATED and how[0] != "local":
+                i = bisect.bisect(places, found) - 1
+                assert i >= 0 and found < places[i] + sizes[places[i]], "beyond the device's arrays"
             return found
 
         k = 0
