@@ -18,7 +18,8 @@
   `lanes_implicit` takes `steps`.
 - Ensembles: `ensemble` (`simulate_many`), `ensemble_runs`, `ensemble_pool`, `ensemble_files`, `ensemble_dataset`,
   `ensemble_sensitivities`, and `gpu`, `gpu_loops` and `gpu_states` on a graphics processor, with `gpu_contacts` at
-  sharp contacts and `gpu_implicit` and `gpu_implicit_loops` for implicit methods.
+  sharp contacts, `gpu_implicit` and `gpu_implicit_loops` for implicit methods, and `gpu_cooperative` and
+  `gpu_cooperative_loops` for large arms.
 - Gradients: `gradient` of a scalar (`objective`) of a run, and `tuning` of its numbers by it. `gradient_start` records
   the steps, of `gradient_many` runs at once. `gradient_slopes` has the derivatives by the discrete `adjoint`, with
   `designs` of controllers. Its `sweep` passes all stages, which depend on each other in steps of implicit methods

@@ -25,12 +25,12 @@ from flexarm.simulation.layout import Layout
 RESIDENT = 256
 """Threads of a multiprocessor if each has 255 registers."""
 
-SIZES = ((48_000, 4), (24_000, 2))
+SIZES = ((32_000, 4), (20_000, 2))
 """Operations of a program times bytes of a number, from which a run has so many threads.
 
-With one thread, ptxas reports 1736 bytes of local memory for a spatial 6R (26 kB by this measure) and 4232 bytes for 8
-links with 2 + 2 modes (58 kB), in double. 256 threads then have more local memory than the cache of a multiprocessor,
-which has 192 to 256 kB. 3 links with 2 + 2 modes (15 kB) have 840 bytes, which fit."""
+The local memory of `RESIDENT` threads then fits into the cache of a multiprocessor, which has 192 to 256 kB, or is
+close to that. By ptxas, it is 391 kB with one thread for 4 links with 2 + 2 modes in double (22.7 kB by this measure),
+and 151 kB with two. For 5 links (32.3 kB) it is 573 kB, 324 kB with two and 203 kB with four."""
 
 LEAST_ROOM = 64
 """Least number of shared values of a run beside its state. With fewer, the threads would wait at too many barriers."""
