@@ -93,12 +93,19 @@ def test_environments_are_those_of_the_cpu(host, name):
 
 
 def test_a_free_base_and_a_reference_of_a_scenario(host):
-    """The base has a pose with one number more than rates; the target follows a table."""
+    """The base has a pose with one number more than rates; the target follows a table.
+
+    The motion of the scenario amplifies rounding: on the CPU, actions that differ by 1e-15 change an observation by
+    3e-4 within five periods.
+    """
     scenario = fa.load_scenario("canadarm")
-    for given in ({"arm": "canadarm-free", "method": "tsit5"}, {"scenario": scenario, "method": "dop853"}):
+    for error, given in (
+        (1e-9, {"arm": "canadarm-free", "method": "tsit5"}),
+        (1e-4, {"scenario": scenario, "method": "dop853"}),
+    ):
         here, there = pair(2, task="Track", duration=0.6, **given)
         target = here._episodes.wanted[0].copy()
-        beside(here, there, 5, error=1e-6)
+        beside(here, there, 5, error=error)
         assert np.abs(here._episodes.wanted[0] - target).max() > 1e-4
 
 
