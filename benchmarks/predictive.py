@@ -248,7 +248,7 @@ class Longest:
                     x[:3] += rng.uniform(-0.3, 0.3, 3)
                     x[n : n + 3] = rng.uniform(-self.rate, self.rate, 3)
                     self.plant.reset(x[:n], x[n:])
-                steps.excess = -1.0
+                steps.loop.excess = -1.0
                 began = thread_time()
                 u = steps(k * self.period, self.plant.state)
                 found[:, k] = thread_time() - began, solver.operations, solver.iterations, steps.excess

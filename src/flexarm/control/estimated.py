@@ -230,9 +230,9 @@ class Steps:
                 f"Observed at t = {t:.6g} s: the estimate diverges; check the deviations of the unknowns, or sample "
                 "faster"
             )
-        if self.native:
+        if self._step is None or (self.native and np.isfinite(self._u).all()):
             return self._u.copy()
-        u: Array = self._step(t, estimate[: self._size].copy())  # type: ignore[misc]
+        u: Array = self._step(t, estimate[: self._size].copy())
         self.shown[self._record.signals :] = getattr(self._step, "shown", ())
         return u
 

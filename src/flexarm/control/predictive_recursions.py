@@ -9,10 +9,9 @@ import numpy as np
 from flexarm.arrays import Array, address_of
 from flexarm.control.active_set import AT_ONCE, SOLVED, UNFINISHED, forgotten, solved
 from flexarm.control.horizon_rows import Horizon, responded
-from flexarm.control.predictive_ahead import Ahead
 from flexarm.control.predictive_course import Optimum, Stage
 from flexarm.control.predictive_horizon import Limits
-from flexarm.control.predictive_samples import sampled, sampled_late
+from flexarm.control.predictive_samples import sampled
 from flexarm.native.functions import translated
 from flexarm.native.language import Placed
 from flexarm.native.once import Once
@@ -26,7 +25,7 @@ MOST_OPERATIONS = 2e9
 MOST_PRODUCTS = 2000
 """Largest number of rows whose products are stored, in 32 MB. Otherwise they are computed from the gradients."""
 
-CODE = Once(lambda: translated(solved, forgotten, sampled, sampled_late, responded))
+CODE = Once(lambda: translated(solved, forgotten, sampled, responded))
 SOLVE = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)
 SAMPLE = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p)
 RESPOND = ctypes.PYFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)
@@ -215,14 +214,13 @@ class Recursions:
         """Matrices `forward` and `backward` of the record, and its responses."""
         return *self._matrices, self._responses
 
-    def along(self, samples: Placed, sample: int, x: Array, ahead: Ahead | None = None) -> bool:
+    def along(self, samples: Placed, sample: int, x: Array) -> bool:
         """Compute the inputs of a sample along a reference from the state x, see `Along`.
 
-        With `ahead`, x is the state before the delay. Return True if there is a solution.
+        Return True if there is a solution.
         """
-        root, record = ("sampled", samples) if ahead is None else ("sampled_late", ahead.record)
-        call = SAMPLE(self._code.addresses[root])
-        self.unfinished = bool(call(record.address, sample, np.ascontiguousarray(x).ctypes.data) == UNFINISHED)
+        call = SAMPLE(self._code.addresses["sampled"])
+        call(samples.address, sample, np.ascontiguousarray(x).ctypes.data)
         return bool(samples.good)
 
     @property

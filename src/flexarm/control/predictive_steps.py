@@ -13,12 +13,14 @@ from flexarm.cached import cached_property
 from flexarm.control.predictive_ahead import Ahead
 from flexarm.control.predictive_course import Course, Optimum, Slopes, Stage, models, optimum
 from flexarm.control.predictive_horizon import Limits, Program, condensed, typical
+from flexarm.control.predictive_loop import CODE, STEP, looped
 from flexarm.control.predictive_recursions import MOST_OPERATIONS, Matrices, Recursions
 from flexarm.control.predictive_samples import Along
 from flexarm.control.predictive_solver import NATIVE, QuadraticProgram
 from flexarm.errors import FlexarmError, NotReached, SimulationError
 from flexarm.native.language import Placed
 from flexarm.sensors import Outputs
+from flexarm.simulation.stepped import NativeStep
 from flexarm.simulation.stepper import Stepper
 
 ABOUT = ("reference", "state", "prediction")
@@ -117,7 +119,7 @@ class Steps:
     Attributes
     ----------
     seconds : list of float
-        Each call's time [s].
+        Time of each call from Python [s]. `loop` has those of native code.
     solved, active, failed, recovered : int
         Calls with a quadratic program, with an active limit, without a solution, and those among these whose solution
         is unfinished but has a plan within the limits.
@@ -133,6 +135,8 @@ class Steps:
         Native code of samples along the reference, if the horizon needs no other models.
     ahead : Ahead or None
         Prediction over the delay.
+    loop : Loop or None
+        Native code of a complete sample, with its counts, if `along` is not None.
     """
 
     course: Course
@@ -180,6 +184,18 @@ class Steps:
             rows, columns = self._tail.program.A.shape
             self._solver = QuadraticProgram(self.solver, rows, columns) if rows else None
         self.ahead = Ahead(model, course.r[0], course.period, self.late, self.along) if self.late else None
+        self.loop = None
+        if self.along is not None:
+            delayed = None if self.ahead is None else self.ahead.record
+            self.loop = looped(self.along, delayed, self.late, course.period, self.places, course.best.P)
+
+    @property
+    def native(self) -> NativeStep | None:
+        """Machine code of a sample along the reference."""
+        if self.loop is None:
+            return None
+        code = CODE()
+        return NativeStep(code.addresses["planned_sample"], self.loop.address, (self, code))
 
     def _placed(self) -> Placed:
         """Return the record of native code for samples along the reference."""
@@ -343,10 +359,10 @@ class Steps:
         """Return u (m,)."""
         began = perf_counter()
         first = round(t / self.course.period)
-        x = seen[self.places]
-        if self.along is not None:
-            u = self._sampled(first + self.late, x)
+        if self.loop is not None:
+            u = self._sampled(first + self.late, t, seen)
         else:
+            x = seen[self.places]
             if self.ahead is not None:  # inputs that reach the arm before those of this sample
                 x = self.ahead.predicted(x)
             u = self._planned(first + self.late, x)
@@ -419,38 +435,38 @@ class Steps:
             return None
         at, multipliers = solver.pushing
         v, x0 = course.v[course.at(first, int(self.edges[-1]))], solver.x0.copy()
-        solution = self._solution(self._referred(first), x0, v, self._before, at, multipliers)
+        solution = self._solution(self._referred(first), x0, v, self._before.copy(), at, multipliers)
         return Plan(first, x0, np.repeat(self.along.plan, self.lengths, axis=0), bool(self.along.pushed), solution)
 
-    def _sampled(self, first: int, x: Array) -> Array:
+    def _sampled(self, first: int, t: float, seen: Array) -> Array:
         """Return the inputs that reach the arm from a sample on, along the reference and in native code.
 
-        The state x is that of the present sample.
+        The state is that of the present sample. If native code has computed the sample already, its result is reported.
         """
-        assert self.along is not None and self._recursions is not None
-        self._before = self._last
-        good, active = self._recursions.along(self.along, first, x, self.ahead), bool(self.along.pushed)
-        self.solved += active or not good
-        self.most = max(self.most, self._recursions.operations)
-        if good:
-            self.active += active
-        else:
-            self.failed += 1
-            if self.along.recovered:
-                self.recovered += 1
-                self.excess = max(self.excess, self._excess(first))
-            if not self.first_failure:
-                v = self.course.v[self.course.at(first, int(self.edges[-1]))]
-                self._reported(first, v, self._recursions.x0.copy(), lambda: self._referred(first))
+        assert self.loop is not None and self.along is not None and self._recursions is not None
+        y, u = np.ascontiguousarray(seen, dtype=float), np.empty(len(self._last))
+        STEP(CODE().addresses["planned_sample"])(
+            self.loop.address, t, y.ctypes.data, u.ctypes.data, u.ctypes.data, u.ctypes.data
+        )
+        self._count()
+        if self.loop.unreported:
+            self.loop.unreported, self.loop.reported = 0, 1
+            self._recursions.unfinished = bool(self.loop.unfinished)
+            v = self.course.v[self.course.at(first, int(self.edges[-1]))]
+            self._reported(first, v, self._recursions.x0.copy(), lambda: self._referred(first))
         return self.along.to.copy()
 
-    def _excess(self, first: int) -> float:
-        """Return a bound of the share by which the cost of a recovered plan exceeds the optimum."""
-        assert self.along is not None and self._recursions is not None
-        record, x0 = self._recursions.record, self._recursions.x0
-        P = self.course.best.P[min(first, len(self.course.r) - 1)]
-        least = record.bound + x0 @ P @ x0 / 2.0
-        return float(self.along.excess / least) if least > 0.0 else np.inf
+    def _count(self) -> None:
+        """Take the counts of native code."""
+        loop = self.loop
+        assert loop is not None
+        self.solved, self.active, self.failed, self.recovered = loop.solved, loop.active, loop.failed, loop.recovered
+        self.excess, self.most = loop.excess, int(loop.most)
+
+    @property
+    def _before(self) -> Array:
+        """Inputs before those of the last sample, or of the present one if Python computes it."""
+        return self._last if self.loop is None else self.loop.before
 
     def _solution(
         self, prediction: Prediction, x0: Array, v: Array, last: Array, at: Array, multipliers: Array
@@ -511,7 +527,7 @@ class Steps:
         else:  # takes much longer than a step
             there = prediction()
             program = there.program
-            low, high = program.bounds(x0, v, self._last, there.y)
+            low, high = program.bounds(x0, v, self._before, there.y)
             # torque limits alone always allow a solution
             passed = np.where(program.of_outputs, np.maximum(low, -high), -np.inf)
             worst, step = program.where(int(np.argmax(passed)))
@@ -530,8 +546,11 @@ class Steps:
 
     def report(self) -> dict[str, Any]:
         """Return attributes of a result: the number of steps, and their computing times."""
-        steps = len(self.seconds)
-        median, slow = np.percentile(self.seconds, [50, 99]) if steps else (0.0, 0.0)
+        steps, seconds = len(self.seconds), np.array(self.seconds)
+        if self.loop is not None:
+            self._count()
+            steps, seconds = self.loop.samples, self.loop.seconds[: self.loop.stored]
+        median, slow = np.percentile(seconds, [50, 99]) if steps else (0.0, 0.0)
         return {
             "predictive_steps": steps,
             "predictive_programs": self.solved,

@@ -100,22 +100,26 @@ class Run:
         ahead = drive.ahead(plan, solve.advance(), self.times, self.x) if solve.advance and whole else None
         last = next(corners)
         while following := list(islice(corners, MOST_AHEAD)):
-            edges, done = np.array([last, *following]), 0
-            if ahead is not None:
-                done, x, self.reached, steps = ahead(edges, x)
-                self.steps += steps
-            for a, b in pairwise(map(float, edges[done:])):
-                if not self._fed(lambda: drive.feed(plan, self.present(model, a), a, x)):  # noqa: B023  (called at once)
-                    return
-                for c, d in pairwise([a, b] if whole else self._parts(exogenous, a, b)):
-                    if self.changing is not None:
-                        x = self._entered(self.changing.enter(c, d, x), c)
-                    if not whole:
-                        exogenous.feed(plan, model, c, x)
-                    found = self._changing(plan, solve, c, d, x, lambda t, x: exogenous.feed(plan, model, t, x))
-                    if found is None:
+            edges, attempts = np.array([last, *following]), 0
+            while len(edges) > 1:
+                done, most = 0, len(edges)
+                if ahead is not None:
+                    done, x, self.reached, steps = ahead(edges, x)
+                    self.steps += steps
+                    most, attempts = 2**attempts, attempts + 1  # the more often native code ends early, the longer
+                for a, b in pairwise(map(float, edges[done : done + most + 1])):
+                    if not self._fed(lambda: drive.feed(plan, self.present(model, a), a, x)):  # noqa: B023  (at once)
                         return
-                    x = found
+                    for c, d in pairwise([a, b] if whole else self._parts(exogenous, a, b)):
+                        if self.changing is not None:
+                            x = self._entered(self.changing.enter(c, d, x), c)
+                        if not whole:
+                            exogenous.feed(plan, model, c, x)
+                        found = self._changing(plan, solve, c, d, x, lambda t, x: exogenous.feed(plan, model, t, x))
+                        if found is None:
+                            return
+                        x = found
+                edges = edges[done + most :]
             last = following[-1]
         self.completed = True
 
