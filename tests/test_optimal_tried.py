@@ -7,7 +7,7 @@ from small_arms import STILL, TURNED, cart, gantry, lift, pendulum, turning
 
 import flexarm as fa
 from flexarm.optimal import optimal_motion, search
-from flexarm.optimal.start import prescribed, unhurried
+from flexarm.optimal.start import is_hasty, prescribed, unhurried
 from flexarm.optimal.task import asked
 
 SOON = {"intervals": 10, "most_intervals": 10}
@@ -51,6 +51,7 @@ def test_a_beginning_is_made_as_slow_as_its_limits_want_and_no_slower():
     task = asked(mass := cart(), [0], [1], limits, "time", None, 1e-4, [[0.5]])
     hasty = prescribed(mass, task.places, task.torque, None)
     slow = unhurried(task, hasty)
+    assert is_hasty(task, hasty) and not is_hasty(task, slow)
     slope = [60 * 0.5 / T**3 for T in slow.durations]  # of a quintic's acceleration, at its ends the steepest
     assert max(slope) <= 0.01 * 1.01 < max(60 * 0.5 / (T / 2) ** 3 for T in slow.durations)
     assert unhurried(asked(cart(), [0], [1], {"torque": 1.0}, "time", None, 1e-4), hasty) is hasty

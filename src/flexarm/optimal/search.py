@@ -23,7 +23,7 @@ from flexarm.optimal.nlp import Program, Solved
 from flexarm.optimal.outcome import joined, motion, on_grid
 from flexarm.optimal.plants import EXCEEDED, RESERVE, TIGHTENINGS, is_shot, shot
 from flexarm.optimal.program import CAUTIOUS, found_on, is_far, most, unpacked
-from flexarm.optimal.start import Known, prescribed, unhurried
+from flexarm.optimal.start import Known, is_hasty, prescribed, unhurried
 from flexarm.optimal.task import Task, asked
 from flexarm.simulation.plausible import implausible
 
@@ -264,9 +264,12 @@ def _found_first(task: Task, grid: Grid, known: Known, steps: int, stopped: "Sto
     the better motion counts.
 
     If the time is free, the search restarts while durations end at their bounds. If nothing is found, it starts again
-    from a motion that is slow enough for all limits, and then from motions with the durations of `AGAIN`.
+    from a motion that is slow enough for all limits, and then from motions with the durations of `AGAIN`. It starts
+    from the slow motion at once if the guess is far beyond a limit on rates.
     """
     taken, freed = 0, task.freed
+    if task.duration is None and is_hasty(task, known):
+        known = unhurried(task, known)
     if len(freed.measures) < len(task.measures):
         solved = found_on(freed, grid, known, steps, stopped)[1]
         taken += solved.steps

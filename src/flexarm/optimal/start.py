@@ -26,6 +26,9 @@ STANDING = 0.8
 HASTY = 0.9
 """Share of an excess that remains in a motion half as fast, above which the speed is not its cause."""
 
+RASH = 1.0
+"""Largest relative excess over a limit on rates or slopes with which the search starts."""
+
 DOUBLINGS = 20
 """Largest number of times that the duration of a motion is doubled."""
 
@@ -98,6 +101,11 @@ def prescribed(model: Model, places: Sequence[Array], torque: Array, duration: f
     shares = np.maximum.accumulate(shares + 1e-12 * np.arange(len(shares)))
     x, u = (np.vstack([getattr(each, name) for each in parts]) for name in "xu")
     return Known(np.concatenate([each.durations for each in parts]), shares, x, u)
+
+
+def is_hasty(task: Task, known: Known) -> bool:
+    """True if a motion is far faster than the limits on rates or on slopes of inputs allow. It then leads nowhere."""
+    return bool(_beyond(task, known)[:3].max() > RASH)
 
 
 def unhurried(task: Task, known: Known) -> Known:

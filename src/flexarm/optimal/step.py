@@ -27,7 +27,7 @@ the second tolerance.
 """
 
 SOLVED, CYCLE = 1, -2
-"""What the solver returns if it has found the solution, and if it seems to repeat its steps."""
+"""Codes that the solver returns if it has found the solution, and if it seems to repeat its steps."""
 
 STIFF = 100.0
 """Weight of a relative change of a duration, compared with one of all inputs, where the change is to be small."""
