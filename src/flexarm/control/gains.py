@@ -16,7 +16,7 @@ from flexarm.model.driven import Driven
 from flexarm.simulation.law import Column, Law, law_of
 from flexarm.simulation.sampled import Sampled
 from flexarm.trajectory import Reference, Still
-from flexarm.trajectory.reference import positions
+from flexarm.trajectory.reference import positions, with_rates
 
 ROUNDING = 1e-12
 """Size of a negative eigenvalue of a gain, in units of its largest number, that counts as rounding."""
@@ -141,9 +141,10 @@ def motion(reference: Reference, t: Any) -> tuple[Column, Column, Column]:
     import casadi as ca
 
     s = ca.SX.sym("t")
-    r = positions(reference, s)
-    rd = ca.jacobian(r, s)
-    values = ca.substitute([ca.densify(x) for x in (r, rd, ca.jacobian(rd, s))], [s], [ca.SX(t)])
+    r, rd, rdd = with_rates(positions(reference, s), s)
+    if r.is_constant():
+        return r, rd, rdd
+    values = ca.substitute([r, rd, rdd], [s], [ca.SX(t)])
     return values[0], values[1], values[2]
 
 

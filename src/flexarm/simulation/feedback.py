@@ -140,15 +140,14 @@ def kernel(law: Law, model: Model, name: str = "law", own: int = 0, behind: tupl
     """
     import casadi as ca
 
-    found = traced(law, model, name, own, behind)
-    x = found.sx_in()
-    return lifted.kernel(ca.Function("law", [ca.vertcat(*x)], [ca.vertcat(*found(*x))]))
+    symbols, results = _expressed(law, model, name, own, behind)
+    return lifted.kernel(ca.Function("law", [ca.vertcat(*symbols.values())], [ca.vertcat(*results.values())]))
 
 
 def traced(law: Law, model: Model, name: str = "law", own: int = 0, behind: tuple[int, ...] = ()) -> "ca.Function":
     """Return the law as a function of t, q, qd, s, z, noise and qdd, to u and the memory's rate or next value.
 
-    s are `own` states of drives, and z is the memory. qdd is present if the law measures accelerations. The law gets
+    s are `own` states of drives, and z is the memory. qdd is present if the law measures it. The law gets
     local coordinates in place of q, see `attitude.local`. A law that follows another function gets `behind` numbers in
     place of q and of qd: the function's u and its measurements.
 
@@ -157,10 +156,20 @@ def traced(law: Law, model: Model, name: str = "law", own: int = 0, behind: tupl
     """
     import casadi as ca
 
+    symbols, results = _expressed(law, model, name, own, behind)
+    return ca.Function("law", [*symbols.values()], [*results.values()], [*symbols], [*results])
+
+
+def _expressed(
+    law: Law, model: Model, name: str, own: int, behind: tuple[int, ...]
+) -> tuple[dict[str, Column], dict[str, Column]]:
+    """Return the arguments and the results of `traced` as expressions."""
+    import casadi as ca
+
     names = ("t", "q", "qd", "s", "z", "noise", "qdd")
     sizes = (1, *(behind or (model.nq, model.nv)), own, len(law.memory), len(law.noise), model.nv * law.accelerates)
-    symbols = [ca.SX.sym(name, k) for name, k in zip(names, sizes, strict=True)]
-    t, q, qd, s, z, noise, qdd = symbols
+    symbols = {name: ca.SX.sym(name, k) for name, k in zip(names, sizes, strict=True)}
+    t, q, qd, s, z, noise, qdd = symbols.values()
     u, after = law(t, q if behind else localized(model.arm, q), qd, z, noise, *([s] if law.drives else []), qdd)
     check_width(model, u, name)
     following = after(u)
@@ -171,12 +180,11 @@ def traced(law: Law, model: Model, name: str = "law", own: int = 0, behind: tupl
         )
         raise DescriptionError(f"controller {name}: {message}")
     both = ca.cse(ca.densify(ca.vertcat(u, following)))
-    results, found = ca.vertsplit(both, [0, u.numel(), both.numel()]), apart()
-    if found is None:
-        return ca.Function("law", symbols, results, [*names], ["u", "following"])
-    y = ca.vertcat(*(each.symbol for each in found.values()), ca.SX(0, 1))
-    expressions = ca.vertcat(*(each.expression for each in found.values()), ca.SX(0, 1))
-    return ca.Function("law", [*symbols, y], [*results, expressions], [*names, "y"], ["u", "following", "read"])
+    results = dict(zip(("u", "following"), parted(both, u.numel()), strict=True))
+    if (found := apart()) is not None:
+        symbols["y"] = ca.vertcat(*(each.symbol for each in found.values()), ca.SX(0, 1))
+        results["read"] = ca.vertcat(*(each.expression for each in found.values()), ca.SX(0, 1))
+    return symbols, results
 
 
 def recording(

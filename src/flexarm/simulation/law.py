@@ -104,6 +104,8 @@ def parted(x: Column, size: int) -> tuple[Column, Column]:
     """Return the first entries of a column, and the others. Slices of a single entry would not be columns."""
     import casadi as ca
 
+    if size == x.numel():
+        return x, ca.SX(0, 1)
     first, others = ca.vertsplit(x, [0, size, x.numel()])
     return first, others
 
@@ -197,6 +199,8 @@ def delayed(law: Law, delay: float, period: float, m: int) -> Law:
         raise DescriptionError(f"delay is {delay} s, {message}")
     if abs(steps - round(steps)) > 1e-9:
         raise DescriptionError(f"delay is {delay} s; it must be a whole number of periods of {period} s")
+    if not round(steps):
+        return law
     return passed_through(law, lambda u, waiting: parted(ca.vertcat(waiting, u), m), m * round(steps))
 
 

@@ -33,7 +33,6 @@ from flexarm.simulation.feedback import LawBlock, check_width, continuous, kerne
 from flexarm.simulation.law import (
     Column,
     Law,
-    commanded,
     delayed,
     law_of,
     limits,
@@ -140,11 +139,12 @@ class Sampled:
         else:
             inner = law_of("Sampled: controller", self._designed(), model, period)
 
-        def checked(u: Column, z: Column) -> tuple[Column, Column]:
+        def command(u: Column, z: Column) -> tuple[Column, Column]:
             check_width(model, u, named(self.controller))
+            show("command", u, model.inputs, "as that of u", once=True)
             return u, z
 
-        law = commanded(passed_through(inner, checked), model.inputs)
+        law = passed_through(inner, command)
         if self.limit is not None:
             law = saturated(law, limits("limit", self.limit, m))
         if self.rate_limit is not None:

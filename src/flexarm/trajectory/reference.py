@@ -125,10 +125,19 @@ def reference_motion(reference: Reference, t: float) -> tuple[Array, Array, Arra
     with refused():
         time = checked_number(t, "s", part="t")
     s = ca.SX.sym("t")
-    q = positions(reference, s)
-    qd = ca.jacobian(q, s)
-    function = ca.Function("reference", [s], [ca.densify(x) for x in (q, qd, ca.jacobian(qd, s))])
+    function = ca.Function("reference", [s], [*with_rates(positions(reference, s), s)])
     return tuple(np.array(x).ravel() for x in function(time))  # type: ignore[return-value]
+
+
+def with_rates(q: Any, t: Any) -> tuple[Any, Any, Any]:
+    """Return a column of expressions in the symbol t, and its first and second derivatives."""
+    import casadi as ca
+
+    if q.is_constant():
+        zeros = ca.SX.zeros(q.numel())
+        return q, zeros, zeros
+    qd = ca.jacobian(q, t)
+    return q, ca.densify(qd), ca.densify(ca.jacobian(qd, t))
 
 
 def share(t: Any, begin: Any, end: Any) -> Any:
