@@ -91,6 +91,15 @@ def test_without_a_command_it_helps(call):
         assert re.search(rf"^\s+{command}\s", out, re.M)
 
 
+@pytest.mark.parametrize("words", [("--c", ""), ("--c=",), ("--fmu", "", "--c", "c")])
+def test_an_option_without_a_value_is_refused(call, words, tmp_path, monkeypatch):
+    """As from an unset variable of a shell: an empty path would be the current folder."""
+    monkeypatch.chdir(tmp_path)
+    option = words[0].rstrip("=")
+    said_no(*call("export", "rigid-two-link", *words), f"{option} is ''; give the option a value, or leave it out")
+    assert os.listdir() == []
+
+
 @pytest.mark.parametrize("command", ["list", "show", "modes", "derive", "simulate"])
 def test_every_command_has_help(call, command):
     status, out, _ = call(command, "--help")

@@ -219,6 +219,31 @@ for k in range(200):
         assert len(content) == 5000 and len(set(content)) == 1
 
 
+LOOP = fa.control.Sampled(fa.control.JointPD([0.0, 0.0], 1.0, 1.0), 0.01)
+ARM_ONLY = "export_c", "export_exudyn", "export_fmu", "export_mjcf", "export_modelica", "export_simulink"
+OF_PATHS = {
+    **{name: lambda model, name=name: getattr(fa, name)(model, "") for name in ARM_ONLY},
+    **{name: lambda model, name=name: getattr(fa, name)(LOOP, model, "") for name in ("export_law", "export_law_fmu")},
+    "export_controller": lambda model: fa.export_controller(LOOP, "", model),
+    "export_ssp": lambda model: fa.export_ssp(LOOP, model, ""),
+    "save": lambda model: model.arm.save(""),
+    "simulate_many": lambda model: fa.simulate_many(model, 0.01, runs=2, folder="", progress=False),
+    "load_result": lambda model: fa.load_result(""),
+    "play": lambda model: fa.play(model, "", show=False),
+}
+
+
+@pytest.mark.parametrize("name", OF_PATHS)
+def test_an_empty_path_is_refused(name, tmp_path, monkeypatch):
+    """It would be the current folder, where nothing is written."""
+    monkeypatch.chdir(tmp_path)
+    line = "path is ''; it must be the name of a file or a folder; the current folder is '.'"
+    with pytest.raises(fa.DescriptionError) as caught:
+        OF_PATHS[name](fa.Model("rigid-two-link"))
+    assert str(caught.value) == line
+    assert os.listdir() == []
+
+
 NO_PATHS = [float("nan"), 10**400, -1, 3, True, b"run.nc", None, ["run.nc"]]
 
 

@@ -104,6 +104,13 @@ def test_what_is_missing_is_an_error_before_anything_runs(model, monkeypatch):
     ):
         with pytest.raises(DescriptionError, match=f"^run_in_real_time: {message}$"):
             fa.run_in_real_time(*given)
+    for given, said in (
+        ({"q0": [0.1]}, r"q0 has shape \(1,\); it must have 2 numbers: .*"),
+        ({"qd0": np.zeros((2, 2))}, r"qd0 has shape \(2, 2\); it must have 2 numbers: .*"),
+        ({"q0": "x"}, "q0 is not an array of numbers"),
+    ):
+        with pytest.raises(DescriptionError, match=f"^run_in_real_time: {said}$"):
+            fa.run_in_real_time(PD, model, until=0.1, **given)
     with pytest.raises(DescriptionError, match=r"until is -1.0 s; it must be positive"):
         fa.run_in_real_time(PD, model, until=-1.0)
     with pytest.raises(DescriptionError, match=r"^run_in_real_time: until is 1e\+09 s, .* at most 10000000$"):

@@ -17,6 +17,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -36,7 +37,7 @@ from flexarm.commands.start import list_, new
 from flexarm.commands.studies import study
 from flexarm.commands.terminal import complain, say, unwritten, usable_streams
 from flexarm.commands.view import view
-from flexarm.errors import FlexarmError, InterruptedRun, NativeCodeError, SimulationError
+from flexarm.errors import DescriptionError, FlexarmError, InterruptedRun, NativeCodeError, SimulationError
 from flexarm.version import __version__
 
 DONE, FAILED, REFUSED, FAULT, INTERRUPTED = 0, 1, 2, 70, 130
@@ -100,7 +101,7 @@ def main() -> NoReturn:
     atexit.register(gc.freeze)  # skips the last collection over all objects, which takes a third of a second
     try:
         usable_streams()
-        status = too_little_memory() or ended(lambda: app(sys.argv[1:] or ["--help"], standalone_mode=False))
+        status = too_little_memory() or ended(lambda: app(words(sys.argv[1:]), standalone_mode=False))
         if (reason := unwritten()) and status == DONE:
             complain(f"standard output: cannot be written: {reason}")
             status = REFUSED
@@ -108,6 +109,14 @@ def main() -> NoReturn:
         complain("interrupted")
         status = INTERRUPTED
     raise SystemExit(status)
+
+
+def words(given: list[str]) -> list[str]:
+    """Return the words of a command. Raise `DescriptionError` for an option with an empty value."""
+    for option, value in pairwise([*given, "end"]):
+        if option.startswith("--") and (value == "" or option.endswith("=")):
+            raise DescriptionError(f"{option.rstrip('=')} is ''; give the option a value, or leave it out")
+    return given or ["--help"]
 
 
 def ended(work: Callable[[], Any]) -> int:

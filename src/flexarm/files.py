@@ -32,10 +32,15 @@ Bytes = bytes | bytearray | memoryview
 
 
 def checked_path(path: object, name: str = "path") -> str:
-    """Return a path as a text. Raise `DescriptionError` for any other object. A number would mean an open file."""
+    """Return a path as a text. Raise `DescriptionError` for any other object, and for an empty text.
+
+    A number would mean an open file, and an empty text the current folder.
+    """
     given = fspath(path) if isinstance(path, str | PathLike) else None
     if not isinstance(given, str):
         raise DescriptionError(f"{name} is of type {type(path).__name__}; it must be the name of a file")
+    if not given:
+        raise DescriptionError(f"{name} is ''; it must be the name of a file or a folder; the current folder is '.'")
     return given
 
 

@@ -25,6 +25,7 @@ from flexarm.hardware.controller import loop_of
 from flexarm.hardware.transports import BRIDGE, INVALID, SharedMemory, Transport, Udp, load_bridge, memory_folder
 from flexarm.hardware.watch import Watched
 from flexarm.model import Model
+from flexarm.model.evaluation import begun_at
 from flexarm.scenario import Scenario, load_scenario
 from flexarm.simulation.feedback import initial
 from flexarm.simulation.sampled import Sampled
@@ -190,11 +191,9 @@ def run_in_real_time(
     if (compiler := build.compiler()) is None:
         raise DescriptionError(f"{WHERE}: no C compiler is installed; install {choices(*build.COMPILERS)}")
     found = board(loop, arm, misses=misses, where=WHERE, place=place)
-    start = initial(arm, found.feedback.law.reference)
-    q, qd = (
-        first if first is not None else (of_scenario if of_scenario is not None else usual)
-        for first, of_scenario, usual in zip((q0, qd0), (given["q0"], given["qd0"]), start, strict=True)
-    )
+    q, qd = initial(arm, found.feedback.law.reference)
+    q = begun_at("q0", given["q0"] if q0 is None else q0, q, arm.coordinates, WHERE)
+    qd = begun_at("qd0", given["qd0"] if qd0 is None else qd0, qd, arm.velocities, WHERE)
     plant = Stepper(arm, loop.period, q0=q, qd0=qd)
     plant.step(np.zeros(len(arm.inputs)))  # compiles what is needed before the clock runs
     plant.reset()

@@ -7,7 +7,7 @@ from typing import Any, NoReturn, final
 import numpy as np
 
 from flexarm.arrays import Array
-from flexarm.checks import checked_array, counted, refused
+from flexarm.checks import Fault, checked_array, counted, refused
 from flexarm.description.arm import Arm
 from flexarm.errors import DescriptionError
 from flexarm.model.attitudes import checked_attitude
@@ -37,17 +37,16 @@ def argument(name: str, signals: Sequence[str], value: Any) -> Array:
     return x
 
 
-def begun_at(name: str, value: Any, otherwise: Array, signals: tuple[str, ...]) -> Array:
+def begun_at(name: str, value: Any, otherwise: Array, signals: tuple[str, ...], where: str = "") -> Array:
     """Return the numbers of an initial state, one per signal. Raises `DescriptionError`."""
     n = len(otherwise)
     if value is None:
         return otherwise
-    with refused():
+    with refused(where):
         x = checked_array(value, name)
-    if x.shape != (n,):
-        raise DescriptionError(
-            f"{name} has shape {x.shape}; it must have {counted(n, 'number')}: {', '.join(signals) or 'none'}"
-        )
+        if x.shape != (n,):
+            must = f"it must have {counted(n, 'number')}: {', '.join(signals) or 'none'}"
+            raise Fault(name, f"has shape {x.shape}; {must}")
     return x
 
 
