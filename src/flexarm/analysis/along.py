@@ -11,7 +11,7 @@ from flexarm.checks import Fault, checked_array, checked_flag, checked_instance,
 from flexarm.description.closures import refuse_closures
 from flexarm.description.joints import refuse_balls
 from flexarm.errors import DescriptionError
-from flexarm.model import Model
+from flexarm.model import Model, ModelLike, as_model
 from flexarm.model.linear import held, symmetric_modes
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ SYMMETRIC = 1e-12
 """Relative difference of M and M' that counts as rounding, as a share of the inertias of the two coordinates."""
 
 
-def flexible_equations(model: Model, straight: bool = False) -> "ca.Function":
+def flexible_equations(model: ModelLike, straight: bool = False) -> "ca.Function":
     """Equations M z_dd + C z_d + K z = g of the flexible motion with given drive motions, as a CasADi Function.
 
     z are small deviations of the coordinates that have no input, while the coordinates of the drives follow their
@@ -41,7 +41,7 @@ def flexible_equations(model: Model, straight: bool = False) -> "ca.Function":
         With one result, M, C, K and g side by side, (k, 3k + 1).
     """
     with refused("flexible_equations"):
-        checked_instance(model, Model, "model")
+        model = as_model(model)
         checked_flag(straight, "straight")
         if straight and model.arm.free:
             raise Fault("straight", f"is True; the base of arm {model.arm.name!r} is free, and moves with the drives")
@@ -170,7 +170,9 @@ def _in_modes(M: Array, C: Array, K: Array) -> tuple[Array, Array, Array]:
     return M, C, K
 
 
-def frozen_eigenvalues(model: Model, q: Array, qd: Array, u: Array | None = None, qdd: Array | None = None) -> Array:
+def frozen_eigenvalues(
+    model: ModelLike, q: Array, qd: Array, u: Array | None = None, qdd: Array | None = None
+) -> Array:
     """Eigenvalues of the flexible motion at each time of a trajectory, with time frozen: (times, k) complex.
 
     The drives follow their motion exactly, as under inverse dynamics control of the joints (Theodore & Ghosal eqs. 35
@@ -190,6 +192,8 @@ def frozen_eigenvalues(model: Model, q: Array, qd: Array, u: Array | None = None
         If both or neither are given, or if shapes do not fit. Also for u of an arm whose drives have states, or that
         has exogenous inputs.
     """
+    with refused("along a trajectory"):
+        model = as_model(model)
     M, C, K, _ = equations_along(flexible_equations(model), *_trajectory(model, q, qd, u, qdd))
     return quadratic_eigenvalues(M, C, K)
 
@@ -210,12 +214,16 @@ class LyapunovRate:
     """
 
 
-def lyapunov_rate(model: Model, q: Array, qd: Array, u: Array | None = None, qdd: Array | None = None) -> LyapunovRate:
+def lyapunov_rate(
+    model: ModelLike, q: Array, qd: Array, u: Array | None = None, qdd: Array | None = None
+) -> LyapunovRate:
     """Energy of the links' vibration along a trajectory, and its rate (Theodore & Ghosal eqs. 41, 42).
 
     M and K are the blocks of the links' amplitudes, and K is that of strain alone. Arguments and errors are those of
     `frozen_eigenvalues`.
     """
+    with refused("along a trajectory"):
+        model = as_model(model)
     q, qd, qdd = _trajectory(model, q, qd, u, qdd)
 
     def trace() -> "ca.Function":
@@ -245,8 +253,6 @@ def lyapunov_rate(model: Model, q: Array, qd: Array, u: Array | None = None, qdd
 
 def _trajectory(model: Model, q: Array, qd: Array, u: Array | None, qdd: Array | None) -> tuple[Array, Array, Array]:
     """q, qd and qdd, (times, n) each."""
-    with refused("along a trajectory"):
-        checked_instance(model, Model, "model")
     refuse_closures(model, "analysis along a trajectory")
     refuse_balls(model, "analysis along a trajectory")
     if (u is None) == (qdd is None):

@@ -8,12 +8,12 @@ from numpy.typing import ArrayLike
 
 from flexarm import attitude
 from flexarm.arrays import Array
-from flexarm.checks import Fault, checked_array, checked_instance, counted, refused, shown
+from flexarm.checks import Fault, checked_array, counted, refused, shown
 from flexarm.description.arm import Arm
 from flexarm.description.closures import refuse_closures
 from flexarm.description.joints import refuse_balls
 from flexarm.errors import DescriptionError, FlexarmError
-from flexarm.model import Model, closures
+from flexarm.model import Model, ModelLike, as_model, closures
 from flexarm.model.adrift import BASE
 from flexarm.model.attitudes import checked_unit
 from flexarm.model.linear import held as free_motions
@@ -25,7 +25,7 @@ limit without load [N or N m]."""
 
 
 def equilibrium(
-    model: Model,
+    model: ModelLike,
     q: ArrayLike,
     held: Literal["drives", "joints"] = "drives",
     w: Mapping[str, float] | ArrayLike | None = None,
@@ -61,6 +61,8 @@ def equilibrium(
     FlexarmError
         If no equilibrium is found, or if nothing holds a free base against its load.
     """
+    with refused("equilibrium"):
+        model = as_model(model)
     if not isinstance(held, str) or held not in ("drives", "joints"):
         raise DescriptionError(f"equilibrium: held is {shown(held)}; it must be 'drives' or 'joints'")
     x, arm = configuration(model, q), model.arm
@@ -255,7 +257,7 @@ def _inputs(model: Model, efforts: Array) -> Array:
     return np.concatenate([given, efforts[len(given) :]])
 
 
-def configuration(model: Model, q: ArrayLike, name: str = "q") -> Array:
+def configuration(model: ModelLike, q: ArrayLike, name: str = "q") -> Array:
     """Return a configuration (nq,) from a configuration, or from the joints alone, (m,).
 
     With the joints alone, motors are where their joints are. A free base, the deflections and passive joints are those
@@ -263,7 +265,7 @@ def configuration(model: Model, q: ArrayLike, name: str = "q") -> Array:
     for anything else, which calls it `name`.
     """
     with refused():
-        checked_instance(model, Model, "model")
+        model = as_model(model)
         given = checked_array(q, name)
     n, m = model.nq, len(model.arm.driven)
     if given.ndim > 1:

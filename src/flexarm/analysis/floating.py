@@ -11,7 +11,7 @@ from flexarm.checks import known_names, refused
 from flexarm.description.closures import refuse_closures
 from flexarm.description.joints import refuse_passive
 from flexarm.errors import DescriptionError
-from flexarm.model import Model, linear
+from flexarm.model import ModelLike, as_model, linear
 from flexarm.model.adrift import BASE
 from flexarm.model.local import moved_by_joints
 
@@ -19,20 +19,24 @@ NONE = 1e-10
 """Relative size below which a rotation of the base counts as none."""
 
 
-def tip_jacobian(model: Model, q: ArrayLike) -> Array:
+def tip_jacobian(model: ModelLike, q: ArrayLike) -> Array:
     """Velocity and angular velocity of the tip along the world's axes, for rates qd: (6, n) [m/s, rad/s].
 
     Raises `DescriptionError` if q does not fit the arm, see `configuration`.
     """
+    with refused("tip_jacobian"):
+        model = as_model(model)
     return linear.tip_jacobian(model, configuration(model, q))
 
 
-def base_rates(model: Model, q: ArrayLike) -> Array:
+def base_rates(model: ModelLike, q: ArrayLike) -> Array:
     """Rates of a free base for rates of the joints, without momentum: (6, m), along the base's axes.
 
     They are -M_bb^-1 M_bq. Deflections are constant, and motors turn with their joints. Raises `DescriptionError` for
     an arm whose base is not free.
     """
+    with refused("base_rates"):
+        model = as_model(model)
     x = configuration(model, q)
     if not model.arm.free:
         raise DescriptionError(f"base_rates: the base of arm {model.arm.name!r} is fixed; base_rates needs a free base")
@@ -42,7 +46,7 @@ def base_rates(model: Model, q: ArrayLike) -> Array:
     return -np.linalg.solve(M[:, :BASE], M @ moved_by_joints(model.arm))
 
 
-def generalized_jacobian(model: Model, q: ArrayLike) -> Array:
+def generalized_jacobian(model: ModelLike, q: ArrayLike) -> Array:
     """Generalised Jacobian of the tip: velocities along the world's axes for rates of the joints, (6, m) [m/s, rad/s].
 
     The base moves so that momentum and angular momentum stay zero (Umetani & Yoshida 1989). Deflections are constant,
@@ -53,6 +57,8 @@ def generalized_jacobian(model: Model, q: ArrayLike) -> Array:
     q : (nq,) or (m,)
         A configuration, or the joints alone, see `configuration`.
     """
+    with refused("generalized_jacobian"):
+        model = as_model(model)
     J = tip_jacobian(model, q)
     refuse_closures(model, "generalized_jacobian")
     refuse_passive(model.arm, "generalized_jacobian")
@@ -60,7 +66,7 @@ def generalized_jacobian(model: Model, q: ArrayLike) -> Array:
     return J_q + J[:, :BASE] @ base_rates(model, q) if model.arm.free else J_q
 
 
-def reaction_null(model: Model, q: ArrayLike, links: Sequence[str] | None = None) -> Array:
+def reaction_null(model: ModelLike, q: ArrayLike, links: Sequence[str] | None = None) -> Array:
     """Rates of the joints that do not turn a free base without angular momentum: (m, k), orthonormal.
 
     This is the null space of the angular rows of -M_bb^-1 M_bq (Nenchev, Umetani & Yoshida 1992). Three joints or fewer
@@ -73,6 +79,8 @@ def reaction_null(model: Model, q: ArrayLike, links: Sequence[str] | None = None
     links : list of str, optional
         Links whose joints may move; default all. Wheels among them absorb the angular momentum of the arm.
     """
+    with refused("reaction_null"):
+        model = as_model(model)
     turns = base_rates(model, q)[3:]
     arm = model.arm
     names = [arm.links[arm.layout[i].link].name for i in arm.driven]

@@ -17,9 +17,9 @@ from flexarm.analysis.equilibrium import configuration, equilibrium
 from flexarm.arrays import Array
 from flexarm.attitude import configuration as posed
 from flexarm.cached import cached_property
-from flexarm.checks import checked_array, checked_instance, checked_number, counted, refused, unknown_name
+from flexarm.checks import checked_array, checked_number, counted, refused, unknown_name
 from flexarm.errors import DescriptionError
-from flexarm.model import Model
+from flexarm.model import Model, ModelLike, as_model
 from flexarm.model.linear import input_signals, signals, state_names
 from flexarm.model.outputs import Sensor
 from flexarm.simulation.closed_loop import ClosedLoop, Deviations, chained, closed_matrix, continuous
@@ -36,7 +36,7 @@ ORDERS = ("", "_rate", "_acceleration")
 
 
 def closed_loop(
-    model: Model,
+    model: ModelLike,
     controller: Any,
     q: ArrayLike | None = None,
     outputs: Sequence[Sensor] | None = None,
@@ -63,7 +63,7 @@ def closed_loop(
 
     Parameters
     ----------
-    model : Model
+    model : Model, Arm, str or path
     controller : Controller, Sampled or Law
         The controller is designed for the model.
     q : (nq,) or (m,), optional
@@ -93,7 +93,7 @@ def closed_loop(
         If the loop has no equilibrium nearby.
     """
     with refused("closed_loop"):
-        checked_instance(model, Model, "model")
+        model = as_model(model)
     followed = _Shifted.in_place_of(controller, model)
     near = looped("closed_loop", model, controller if followed is None else followed[0], w, p)
     found = linear_loop("closed_loop", near, q, t, qd, s, z)
@@ -104,7 +104,7 @@ def closed_loop(
 
 
 def loop(
-    model: Model,
+    model: ModelLike,
     controller: Any,
     q: ArrayLike | None = None,
     input: str | int | None = None,
@@ -272,10 +272,10 @@ def linear_loop(
     return LinearLoop.of(loop, time, x)
 
 
-def looped(where: str, model: Model, controller: Any, w: Any = None, p: Any = None) -> ClosedLoop:
+def looped(where: str, model: ModelLike, controller: Any, w: Any = None, p: Any = None) -> ClosedLoop:
     """Return an arm with parameters p under a controller that is designed for the model."""
     with refused(where):
-        checked_instance(model, Model, "model")
+        model = as_model(model)
     law, period = designed(where, controller, model)
     plant = model if p is None else model.at(p)
     return ClosedLoop(plant, law, period, None if w is None else plant.single(where, "w", w))

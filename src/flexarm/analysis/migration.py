@@ -15,7 +15,7 @@ from flexarm.axes import checked_axes, finished, single
 from flexarm.brief import brief
 from flexarm.checks import POSITIVE, Fault, checked_array, checked_instance, checked_number, counted, refused, shown
 from flexarm.errors import DescriptionError
-from flexarm.model import Model
+from flexarm.model import ModelLike, as_model
 from flexarm.simulation.closed_loop import continuous, multipliers
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class PoleMigration:
 
 
 def pole_migration(
-    model: Model,
+    model: ModelLike,
     make: Callable[[float], Any],
     values: ArrayLike,
     q: ArrayLike | None = None,
@@ -118,6 +118,7 @@ def pole_migration(
         Name of the values, for the figure.
     """
     with refused("pole_migration"):
+        model = as_model(model)
         if not callable(make):
             raise Fault("make", f"is {shown(make)}; it must be a function from a value to a controller")
         checked_instance(name, str, "name")

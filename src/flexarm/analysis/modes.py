@@ -10,11 +10,11 @@ from flexarm import attitude
 from flexarm.analysis.along import quadratic_eigenvalues
 from flexarm.analysis.equilibrium import configuration, equilibrium, joint_rates, steady_values
 from flexarm.arrays import Array
-from flexarm.checks import NOT_NEGATIVE, checked_instance, checked_number, refused
+from flexarm.checks import NOT_NEGATIVE, checked_number, refused
 from flexarm.description.closures import refuse_closures
 from flexarm.description.joints import refuse_balls
 from flexarm.errors import DescriptionError
-from flexarm.model import Model, Sensor, closures
+from flexarm.model import Model, ModelLike, Sensor, as_model, closures
 from flexarm.model.linear import held as free_motions
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def mode_table(
-    model: Model, q: Array | None = None, sensors: Sequence[Sensor] | None = None, tolerance: float = 1e-8
+    model: ModelLike, q: Array | None = None, sensors: Sequence[Sensor] | None = None, tolerance: float = 1e-8
 ) -> "xarray.Dataset":
     """Return all modes about a configuration with free drives: frequency, damping, controllability, observability.
 
@@ -64,7 +64,7 @@ def mode_table(
     import xarray as xr
 
     with refused("mode_table"):
-        checked_instance(model, Model, "model")
+        model = as_model(model)
         tolerance = checked_number(tolerance, "", NOT_NEGATIVE, "tolerance")
     q = closures.rest(model) if q is None else q
     omega, phi = model.modes(q, locked=False)
@@ -107,7 +107,7 @@ def mode_table(
 
 
 def steady_modes(
-    model: Model,
+    model: ModelLike,
     q: ArrayLike | None = None,
     qd: ArrayLike | None = None,
     w: Mapping[str, float] | ArrayLike | None = None,
@@ -147,7 +147,7 @@ def steady_modes(
     import xarray as xr
 
     with refused("steady_modes"):
-        checked_instance(model, Model, "model")
+        model = as_model(model)
         refuse_closures(model, "steady_modes")
         refuse_balls(model, "steady_modes")
         for wrong, what in ((model.arm.free, "a free base"), (model.states, "states")):

@@ -13,10 +13,10 @@ from flexarm.analysis.equilibrium import equilibrium
 from flexarm.analysis.inversion import CONSTANTS, LONGEST, SEEN, Inversion
 from flexarm.analysis.servo_constraints import ServoConstraints, null_spaces
 from flexarm.arrays import Array
-from flexarm.checks import NOT_NEGATIVE, POSITIVE, checked_array, checked_instance, checked_number, counted, refused
+from flexarm.checks import NOT_NEGATIVE, POSITIVE, checked_array, checked_number, counted, refused
 from flexarm.description.joints import refuse_balls
 from flexarm.errors import DescriptionError, FlexarmError, NotReached
-from flexarm.model import Model
+from flexarm.model import Model, ModelLike, as_model
 from flexarm.model.outputs import Sensor
 
 ITERATIONS = 15
@@ -50,7 +50,7 @@ WITHIN = 1e-6
 
 @computing("nonlinear_inversion")
 def nonlinear_inversion(
-    model: Model,
+    model: ModelLike,
     sensors: Sequence[Sensor],
     times: ArrayLike,
     y: ArrayLike,
@@ -74,7 +74,7 @@ def nonlinear_inversion(
 
     Parameters
     ----------
-    model : Model
+    model : Model, Arm, str or path
     sensors : list of Sensor
         As many signals as inputs. They measure positions, such as `TipPosition`.
     times : (N,)
@@ -110,7 +110,7 @@ def nonlinear_inversion(
     """
     where = "nonlinear_inversion"
     with refused(where):
-        checked_instance(model, Model, "model")
+        model = as_model(model)
         t, wanted = checked_array(times, "times"), checked_array(y, "y")
         tolerance = checked_number(tolerance, "", POSITIVE, "tolerance")
         for name, given in (("before", before), ("after", after)):

@@ -17,7 +17,7 @@ from flexarm.brief import brief
 from flexarm.cached import cached_property
 from flexarm.checks import Fault, checked_array, checked_instance, checked_whole, refused, shown
 from flexarm.errors import DescriptionError, FlexarmError, UncertainResult
-from flexarm.model import Model
+from flexarm.model import Model, ModelLike, as_model
 from flexarm.model.varied import named_in
 from flexarm.simulation.closed_loop import ClosedLoop
 from flexarm.simulation.passed import Passed, passed
@@ -207,7 +207,7 @@ def shown_pole(s: complex) -> str:
 
 
 def stability(
-    model: Model,
+    model: ModelLike,
     controller: Any,
     q: ArrayLike | None = None,
     *,
@@ -226,7 +226,7 @@ def stability(
 
     Parameters
     ----------
-    model : Model
+    model : Model, Arm, str or path
     controller : Controller, Sampled or Law
     q : (nq,) or (m,), optional
         Configuration near which the loop is at rest, default the end of its reference.
@@ -260,7 +260,7 @@ def stability(
         If the loop has no equilibrium nearby, and there is no motion.
     """
     with refused("stability"):
-        checked_instance(model, Model, "model")
+        model = as_model(model)
         checked_instance(name, str, "name")
         checked_whole(along, 0, "along")
         checked_whole(samples, 0, "samples")

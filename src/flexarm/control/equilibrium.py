@@ -7,20 +7,20 @@ from numpy.typing import ArrayLike
 
 from flexarm import analysis
 from flexarm.arrays import Array
-from flexarm.checks import checked_instance, checked_numbers, counted, refused
+from flexarm.checks import checked_numbers, counted, refused
 from flexarm.errors import DescriptionError
-from flexarm.model import Model
+from flexarm.model import Model, ModelLike, as_model
 from flexarm.trajectory.reference import rest as rest
 
 
-def equilibrium(model: Model, joints: ArrayLike) -> tuple[Array, Array]:
+def equilibrium(model: ModelLike, joints: ArrayLike) -> tuple[Array, Array]:
     """Coordinates q (nq,) and inputs u (m,) of the equilibrium at given joint coordinates (m,).
 
     The result is that of `analysis.equilibrium` with the joints held, at an elastic joint the link's side. Raises
     `DescriptionError` if the joints do not fit the arm, and `FlexarmError` if no equilibrium is found.
     """
     with refused("equilibrium"):
-        checked_instance(model, Model, "model")
+        model = as_model(model)
     return analysis.equilibrium(model, checked_joints("equilibrium: joints", joints, model), held="joints")
 
 

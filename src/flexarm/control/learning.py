@@ -13,7 +13,7 @@ from flexarm.control.equilibrium import equilibrium, rest
 from flexarm.control.gains import actuated, actuators, designing
 from flexarm.control.sum import Sum
 from flexarm.errors import DescriptionError
-from flexarm.model import Model
+from flexarm.model import Model, ModelLike, as_model
 from flexarm.simulation.closed_loop import ClosedLoop
 from flexarm.simulation.feedback import initial
 from flexarm.simulation.inputs import Piecewise
@@ -54,7 +54,7 @@ class Learned:
 
 
 def learn(
-    model: Model,
+    model: ModelLike,
     controller: Controller,
     until: float,
     period: float,
@@ -72,7 +72,7 @@ def learn(
 
     Parameters
     ----------
-    model : Model
+    model : Model, Arm, str or path
         The arm that moves.
     controller : Controller
         Controller with a reference, not yet `Sampled`. A run begins on this reference.
@@ -92,7 +92,7 @@ def learn(
         of all joints are more than 2000 numbers.
     """
     with refused("learn"):
-        checked_instance(model, Model, "model")
+        model = as_model(model)
         design = model if design is None else checked_instance(design, Model, "design")
         checked_number(period, "s", POSITIVE, "period")
         checked_number(until, "s", POSITIVE, "until")

@@ -5,12 +5,12 @@ from numpy.typing import ArrayLike
 
 from flexarm import analysis
 from flexarm.arrays import Array
-from flexarm.checks import checked_flag, checked_instance, refused, shown, unknown_name
+from flexarm.checks import checked_flag, refused, shown, unknown_name
 from flexarm.control.equilibrium import equilibrium, rest
 from flexarm.control.gains import designing
 from flexarm.control.motors import Motors
 from flexarm.errors import DescriptionError
-from flexarm.model import Model
+from flexarm.model import Model, ModelLike, as_model
 from flexarm.simulation.closed_loop import ClosedLoop
 from flexarm.simulation.law import Controller, law_of
 from flexarm.simulation.sampled import Sampled
@@ -19,7 +19,7 @@ from flexarm.trajectory.shapers import KINDS
 
 
 def design_shaper(
-    model: Model,
+    model: ModelLike,
     q: ArrayLike | None = None,
     kind: str = "zvd",
     modes: int = 1,
@@ -31,7 +31,7 @@ def design_shaper(
 
     Parameters
     ----------
-    model : Model
+    model : Model, Arm, str or path
     q : (n,) or (m,), optional
         Configuration at which the vibration is to vanish, usually the end of the motion. Joint coordinates alone mean
         the arm in equilibrium there. The default is the end of the controller's reference, and `arm.rest` without a
@@ -57,7 +57,7 @@ def design_shaper(
         controller's motors have inductance.
     """
     with refused("shaper"):
-        checked_instance(model, Model, "model")
+        model = as_model(model)
         checked_flag(locked, "locked")
     if not isinstance(kind, str) or kind.lower() not in KINDS:
         raise DescriptionError(unknown_name("shaper: kind is", kind, KINDS, "it must be one of"))
@@ -74,7 +74,7 @@ def design_shaper(
     return product
 
 
-def vibrations(model: Model, q: Array | None = None, locked: bool = True) -> tuple[Array, Array]:
+def vibrations(model: ModelLike, q: Array | None = None, locked: bool = True) -> tuple[Array, Array]:
     """Return undamped frequencies and damping ratios of the modes that oscillate, the slowest first.
 
     They are |lambda| and -Re lambda / |lambda| for the eigenvalues of the linear model at rest. Without damping the
@@ -82,7 +82,7 @@ def vibrations(model: Model, q: Array | None = None, locked: bool = True) -> tup
 
     Parameters
     ----------
-    model : Model
+    model : Model, Arm, str or path
         The arm. No controller acts on it.
     q : (nq,), optional
         Configuration [rad or m]. Default: `arm.rest`.
@@ -100,7 +100,7 @@ def vibrations(model: Model, q: Array | None = None, locked: bool = True) -> tup
         If q does not fit the arm.
     """
     with refused("vibrations"):
-        checked_instance(model, Model, "model")
+        model = as_model(model)
         checked_flag(locked, "locked")
     q = np.array(model.arm.rest) if q is None else q
     omega, shapes = model.modes(q, locked)

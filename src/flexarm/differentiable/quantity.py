@@ -9,11 +9,11 @@ import numpy as np
 
 from flexarm.arrays import Array
 from flexarm.cached import cached_property
-from flexarm.checks import Fault, checked_instance, choices, refused
+from flexarm.checks import Fault, choices, refused
 from flexarm.differentiable.namespace import Namespace
 from flexarm.differentiable.program import ArrayProgram
 from flexarm.errors import DescriptionError
-from flexarm.model import Model
+from flexarm.model import Model, as_model
 from flexarm.model.evaluation import Evaluation
 from flexarm.native.kernel import Kernel
 
@@ -44,7 +44,7 @@ class Quantity:
     def checked(cls, where: str, model: Any, name: Any, route: str = "arrays") -> "Quantity":
         """Return the quantity of a model. Raises `DescriptionError` for wrong arguments of the function `where`."""
         with refused(where):
-            checked_instance(model, Model, "model")
+            model = as_model(model)
             if route not in ROUTES:
                 raise Fault("route", f"is {route!r}; it must be {choices(*ROUTES)}")
         made = cls(model, name)

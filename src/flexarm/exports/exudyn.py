@@ -22,7 +22,7 @@ from flexarm.description.joints import refuse_balls
 from flexarm.errors import DescriptionError
 from flexarm.exports.lumped import SEGMENTS, Lumped, lumped
 from flexarm.files import check_ending, write_whole
-from flexarm.model import Model
+from flexarm.model import ModelLike, as_model
 
 ENDING = ".py"
 """Ending of the file name. Python imports no other."""
@@ -140,7 +140,7 @@ def exudyn_script(arm: Arm, segments: int = SEGMENTS) -> str:
     return written(replace(equivalent, left_out=(*equivalent.left_out, *left)))
 
 
-def export_exudyn(model: Model, path: str | PathLike[str], segments: int = SEGMENTS) -> Path:
+def export_exudyn(model: ModelLike, path: str | PathLike[str], segments: int = SEGMENTS) -> Path:
     """Write an arm as a script for Exudyn, with rigid segments and springs as flexible links, and return its path.
 
     Varied parameters have the values of `model.at(p)`. The file states the deviation of its natural frequencies from
@@ -148,7 +148,7 @@ def export_exudyn(model: Model, path: str | PathLike[str], segments: int = SEGME
 
     Parameters
     ----------
-    model : Model
+    model : Model, Arm, str or path
         Model to export.
     path : path
         File to write.
@@ -161,7 +161,7 @@ def export_exudyn(model: Model, path: str | PathLike[str], segments: int = SEGME
         As in `exudyn_script`, and if the file cannot be written or its name does not end with .py.
     """
     with refused("export_exudyn"):
-        checked_instance(model, Model, "model")
+        model = as_model(model)
     check_ending(path, ENDING)
     return write_whole(path, exudyn_script(model.arm_at(), segments).encode())
 

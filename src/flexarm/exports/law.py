@@ -21,7 +21,7 @@ from flexarm.exports.needs import needed, of_needed, program, silent
 from flexarm.exports.programs import checked_sensors
 from flexarm.exports.source import Real, Written, c_sources, check_real, literal
 from flexarm.files import checked_path
-from flexarm.model import Model, Sensor
+from flexarm.model import Model, ModelLike, Sensor, as_model
 from flexarm.sensors import coordinate_unit, outputs
 from flexarm.simulation.feedback import named
 from flexarm.simulation.law import Law
@@ -86,7 +86,11 @@ class Measured:
 
 
 def export_law(
-    controller: Sampled, model: Model, path: str | PathLike[str], real: Real = "double", sensors: Sequence[Sensor] = ()
+    controller: Sampled,
+    model: ModelLike,
+    path: str | PathLike[str],
+    real: Real = "double",
+    sensors: Sequence[Sensor] = (),
 ) -> list[Path]:
     """Write a sampled control law as C into a folder and return its files.
 
@@ -98,7 +102,7 @@ def export_law(
     ----------
     controller : Sampled
         Sampled controller with a law that is an expression, not a function in Python.
-    model : Model
+    model : Model, Arm, str or path
         Arm for which the law is designed, with the parameters of this model.
     path : path
         Folder of the files, which is created if it does not exist.
@@ -118,11 +122,13 @@ def export_law(
     return write_project("export_law", Path(checked_path(path)), c_law(controller, model, real, sensors))
 
 
-def c_law(controller: Sampled, model: Model, real: Real = "double", sensors: Sequence[Sensor] = ()) -> dict[str, str]:
+def c_law(
+    controller: Sampled, model: ModelLike, real: Real = "double", sensors: Sequence[Sensor] = ()
+) -> dict[str, str]:
     """Return the texts of `export_law` by file name."""
     with refused("export_law"):
         checked_instance(controller, Sampled, "controller")
-        checked_instance(model, Model, "model")
+        model = as_model(model)
     check_real("export_law", real)
     sensors = checked_sensors("export_law", sensors)
     feedback = controller.feedback(model)

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 
 from flexarm.arrays import Array
-from flexarm.checks import checked_instance, refused, shown
+from flexarm.checks import refused, shown
 from flexarm.closed_forms.exports import identifier
 from flexarm.closed_forms.formats.c import comparison_program, listed
 from flexarm.errors import DescriptionError
 from flexarm.exports.programs import Exported, checked_sensors, library, sizes, state
 from flexarm.exports.source import Real, Written, c_sources, check_real, in_reals, signature
 from flexarm.files import check_writable, checked_path, write_whole
-from flexarm.model import Model, Sensor, closures
+from flexarm.model import Model, ModelLike, Sensor, as_model, closures
 from flexarm.simulation.butcher import RK4, RK4_ERROR
 
 CLOSE = {"double": 1e-12, "float": 1e-3}
@@ -125,7 +125,7 @@ PROJECTS = {
 
 
 def export_c(
-    model: Model, path: str | PathLike[str], real: Real = "double", sensors: Sequence[Sensor] = ()
+    model: ModelLike, path: str | PathLike[str], real: Real = "double", sensors: Sequence[Sensor] = ()
 ) -> list[Path]:
     """Write a model as a C library into a folder and return its files.
 
@@ -134,7 +134,7 @@ def export_c(
 
     Parameters
     ----------
-    model : Model
+    model : Model, Arm, str or path
         Model to export. Its varied parameters are the array p of every function, with this model's values in
         `NAME_p_nominal`.
     path : path
@@ -174,10 +174,10 @@ def write_project(where: str, folder: Path, texts: Mapping[str, str]) -> list[Pa
     return [write_whole(folder / name, text.encode()) for name, text in texts.items()]
 
 
-def c_library(model: Model, real: Real = "double", sensors: Sequence[Sensor] = ()) -> dict[str, str]:
+def c_library(model: ModelLike, real: Real = "double", sensors: Sequence[Sensor] = ()) -> dict[str, str]:
     """Return the texts of `export_c` by file name."""
     with refused("export_c"):
-        checked_instance(model, Model, "model")
+        model = as_model(model)
     check_real("export_c", real)
     sensors = checked_sensors("export_c", sensors)
     name = identifier(model.arm)

@@ -22,7 +22,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from flexarm.arrays import Array
-from flexarm.checks import checked_instance, choices, refused, tensor
+from flexarm.checks import choices, refused, tensor
 from flexarm.description.arm import Arm, Pose
 from flexarm.description.free import FreeBase
 from flexarm.description.gears import Gear
@@ -32,7 +32,7 @@ from flexarm.description.tree import BASE
 from flexarm.errors import DescriptionError
 from flexarm.exports.lumped import SEGMENTS, Lumped, loads, lumped
 from flexarm.files import check_ending, write_whole
-from flexarm.model import Model
+from flexarm.model import ModelLike, as_model
 
 ENDING = ".xml"
 """Ending of the file name. MuJoCo reads no other."""
@@ -75,7 +75,7 @@ def mjcf(arm: Arm, segments: int = SEGMENTS) -> str:
     return written(lumped(arm, segments))
 
 
-def export_mjcf(model: Model, path: str | PathLike[str], segments: int = SEGMENTS) -> Path:
+def export_mjcf(model: ModelLike, path: str | PathLike[str], segments: int = SEGMENTS) -> Path:
     """Write an arm as a file for MuJoCo, with rigid segments and springs as flexible links, and return its path.
 
     Varied parameters have the values of `model.at(p)`. The file states the deviation of its natural frequencies from
@@ -83,7 +83,7 @@ def export_mjcf(model: Model, path: str | PathLike[str], segments: int = SEGMENT
 
     Parameters
     ----------
-    model : Model
+    model : Model, Arm, str or path
         Model to export.
     path : path
         File to write.
@@ -96,7 +96,7 @@ def export_mjcf(model: Model, path: str | PathLike[str], segments: int = SEGMENT
         As in `mjcf`, and if the file cannot be written or its name does not end with .xml.
     """
     with refused("export_mjcf"):
-        checked_instance(model, Model, "model")
+        model = as_model(model)
     check_ending(path, ENDING)
     return write_whole(path, mjcf(model.arm_at(), segments).encode())
 

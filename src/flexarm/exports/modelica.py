@@ -16,7 +16,7 @@ import numpy as np
 
 from flexarm import escape
 from flexarm.arrays import Array
-from flexarm.checks import Fault, checked_instance, refused, shown
+from flexarm.checks import Fault, refused, shown
 from flexarm.closed_forms.formats.program import Program
 from flexarm.closed_forms.formats.statements import assignments, free, source
 from flexarm.closed_forms.formats.terms import FUNCTIONS, OPERATORS, Language
@@ -24,7 +24,7 @@ from flexarm.exports.fmu.arm import start, system, usual_sensors
 from flexarm.exports.fmu.system import Signal
 from flexarm.exports.fmu.units import DISPLAYED, powers
 from flexarm.files import checked_path, write_whole
-from flexarm.model import Model, Sensor
+from flexarm.model import Model, ModelLike, Sensor, as_model
 from flexarm.model.closures import APART
 
 NAMED = re.compile(r"[A-Za-z]\w*\.mo", re.ASCII)
@@ -108,7 +108,7 @@ end beyond;"""
 
 
 def export_modelica(
-    model: Model,
+    model: ModelLike,
     path: str | PathLike[str],
     sensors: Sequence[Sensor] | None = None,
     q0: Any = None,
@@ -131,7 +131,7 @@ def export_modelica(
 
     Parameters
     ----------
-    model : Model
+    model : Model, Arm, str or path
         Model to export.
     path : str or path
         File to write, `.mo`. An existing file is replaced.
@@ -149,7 +149,7 @@ def export_modelica(
         If an operation cannot be written in Modelica.
     """
     with refused("export_modelica"):
-        checked_instance(model, Model, "model")
+        model = as_model(model)
     file = checked_file(path)
     return write_whole(file, modelica(model, file.stem, sensors, q0, qd0, s0).encode())
 

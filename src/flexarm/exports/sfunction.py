@@ -8,13 +8,13 @@ from string import Template
 from textwrap import indent
 
 from flexarm import escape
-from flexarm.checks import checked_instance, refused
+from flexarm.checks import refused
 from flexarm.closed_forms.exports import identifier
 from flexarm.closed_forms.formats.matlab import MATLAB, matlab
 from flexarm.exports.programs import at_nearest, checked_sensors, correction, measured, quantity, sizes
 from flexarm.exports.source import c_sources
 from flexarm.files import checked_path, write_whole
-from flexarm.model import Model, Sensor, closures
+from flexarm.model import Model, ModelLike, Sensor, as_model, closures
 from flexarm.model.closures import APART
 from flexarm.sensors import outputs
 
@@ -118,7 +118,7 @@ mex('-outdir', here, fullfile(here, '$sfun.c'), fullfile(here, '$plant.c'));
 """)
 
 
-def export_simulink(model: Model, path: str | PathLike[str], sensors: Sequence[Sensor] = ()) -> list[Path]:
+def export_simulink(model: ModelLike, path: str | PathLike[str], sensors: Sequence[Sensor] = ()) -> list[Path]:
     """Write a model for Simulink and MATLAB into a folder and return its files.
 
     NAME_sfun.c is a level-2 S-function around NAME_plant.h and NAME_plant.c. NAME_build.m builds it by mex.
@@ -131,7 +131,7 @@ def export_simulink(model: Model, path: str | PathLike[str], sensors: Sequence[S
 
     Parameters
     ----------
-    model : Model
+    model : Model, Arm, str or path
         Model to export.
     path : path
         Folder of the files, which is created if it does not exist.
@@ -149,10 +149,10 @@ def export_simulink(model: Model, path: str | PathLike[str], sensors: Sequence[S
     return [write_whole(folder / file, text.encode()) for file, text in simulink(model, sensors).items()]
 
 
-def simulink(model: Model, sensors: Sequence[Sensor] = ()) -> dict[str, str]:
+def simulink(model: ModelLike, sensors: Sequence[Sensor] = ()) -> dict[str, str]:
     """Return the texts of `export_simulink` by file name."""
     with refused("export_simulink"):
-        checked_instance(model, Model, "model")
+        model = as_model(model)
     sensors = checked_sensors("export_simulink", sensors)
     name = identifier(model.arm)[: LONGEST - len("_state_rate")]
     plant = f"{name}_plant"

@@ -9,13 +9,13 @@ from typing import Any
 from xml.etree import ElementTree
 
 from flexarm import escape
-from flexarm.checks import Fault, checked_instance, refused
+from flexarm.checks import Fault, refused
 from flexarm.exports.fmu.arm import usual_sensors
 from flexarm.exports.fmu.export import Fmu, export_fmu, export_law_fmu, zipped
 from flexarm.exports.fmu.law import readers
 from flexarm.exports.fmu.system import TOLERANCE
 from flexarm.files import check_ending, check_writable, write_whole
-from flexarm.model import Model, Sensor
+from flexarm.model import Model, ModelLike, Sensor, as_model
 from flexarm.sensors import Encoder, MotorCurrent, Tachometer
 from flexarm.simulation.sampled import Sampled
 
@@ -32,7 +32,7 @@ ARM, LAW = "arm", "law"
 
 def export_ssp(
     loop: Sampled,
-    model: Model,
+    model: ModelLike,
     path: str | PathLike[str],
     sensors: Sequence[Sensor] | None = None,
     q0: Any = None,
@@ -51,7 +51,7 @@ def export_ssp(
     ----------
     loop : control.Sampled
         The controller with its period.
-    model : Model
+    model : Model, Arm, str or path
         Model of the arm.
     path : str or path
         File to write, `.ssp`. An existing file is replaced when the new one is complete.
@@ -66,7 +66,7 @@ def export_ssp(
         As in `export_fmu`.
     """
     with refused("export_ssp"):
-        checked_instance(model, Model, "model")
+        model = as_model(model)
         check_writable(path)
         check_ending(path, ENDING)
     seen = list(usual_sensors(model) if sensors is None else sensors)

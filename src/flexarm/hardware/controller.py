@@ -8,7 +8,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from flexarm.checks import POSITIVE, Fault, checked_instance, checked_names, checked_number, choices, refused, shown
+from flexarm.checks import POSITIVE, Fault, checked_names, checked_number, choices, refused, shown
 from flexarm.errors import DescriptionError
 from flexarm.exports.controller.inputs import WHERE
 from flexarm.exports.controller.library import board, c_controller
@@ -16,7 +16,7 @@ from flexarm.exports.controller.targets import TARGETS
 from flexarm.exports.library import write_project
 from flexarm.exports.source import Real
 from flexarm.files import checked_path
-from flexarm.model import Model, Sensor
+from flexarm.model import Model, ModelLike, Sensor, as_model
 from flexarm.scenario import Scenario, load_scenario
 from flexarm.simulation.law import what_it_is
 from flexarm.simulation.sampled import Sampled
@@ -25,7 +25,7 @@ from flexarm.simulation.sampled import Sampled
 def export_controller(
     controller: Sampled | Scenario | str | PathLike[str],
     path: str | PathLike[str],
-    model: Model | None = None,
+    model: ModelLike | None = None,
     *,
     sensors: Sequence[Sensor] = (),
     scale: Mapping[str, Any] | None = None,
@@ -51,7 +51,7 @@ def export_controller(
         `Predictive` along a reference; or a scenario with such a controller.
     path : path
         Folder of the files, which is created if it does not exist.
-    model : Model, optional
+    model : Model, Arm, str or path, optional
         Arm for which the law is designed. Required for a `Sampled`. Default: the scenario's arm.
     sensors : list of sensors, optional
         Sensors whose signals the board reads, as in `export_law`. Default: the sensors of the controller itself
@@ -99,7 +99,7 @@ def export_controller(
 
 
 def loop_of(
-    where: str, controller: Any, model: Model | None = None, period: float | None = None
+    where: str, controller: Any, model: ModelLike | None = None, period: float | None = None
 ) -> tuple[Sampled, Model, AbstractContextManager[None]]:
     """Return the sampled controller and the model of a controller or a scenario. Raises `DescriptionError`.
 
@@ -109,7 +109,7 @@ def loop_of(
         if period is not None:
             checked_number(period, "s", POSITIVE, "period")
         if model is not None:
-            checked_instance(model, Model, "model")
+            model = as_model(model)
     if isinstance(controller, Sampled):
         if model is None:
             raise DescriptionError(

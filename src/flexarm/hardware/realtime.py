@@ -24,7 +24,7 @@ from flexarm.files import checked_path
 from flexarm.hardware.controller import loop_of
 from flexarm.hardware.transports import BRIDGE, INVALID, SharedMemory, Transport, Udp, load_bridge, memory_folder
 from flexarm.hardware.watch import Watched
-from flexarm.model import Model
+from flexarm.model import ModelLike
 from flexarm.model.evaluation import begun_at
 from flexarm.scenario import Scenario, load_scenario
 from flexarm.simulation.feedback import initial
@@ -120,7 +120,7 @@ class RealTimeRun:
 
 def run_in_real_time(
     controller: Sampled | Scenario | str | PathLike[str],
-    model: Model | None = None,
+    model: ModelLike | None = None,
     *,
     until: float | None = None,
     period: float | None = None,
@@ -145,7 +145,7 @@ def run_in_real_time(
     ----------
     controller : Sampled, Scenario, or the name or path of a scenario
         As in `export_controller`.
-    model : Model, optional
+    model : Model, Arm, str or path, optional
         Arm that moves. Required for a `Sampled`. Default: the scenario's arm.
     until : float, optional
         End of the run [s]. Required for a `Sampled`. Default: that of the scenario.

@@ -26,7 +26,7 @@ from flexarm.errors import DescriptionError, SimulationError
 from flexarm.identification.design import d_optimal, low_peaks, peaks
 from flexarm.identification.frequency_model import Linear, check_rest, holding, linear
 from flexarm.mechanics.parameters import fitting
-from flexarm.model import Model, Sensor
+from flexarm.model import Model, ModelLike, Sensor, as_model
 from flexarm.model.varied import named_in
 from flexarm.sensors import outputs as measured_by
 from flexarm.simulation.inputs import Table
@@ -147,7 +147,7 @@ class Excitation:
 
 
 def excitation(
-    model: Model,
+    model: ModelLike,
     fit: str | Sequence[str],
     until: float,
     *,
@@ -169,7 +169,7 @@ def excitation(
 
     Parameters
     ----------
-    model : Model
+    model : Model, Arm, str or path
         Model with assumed parameter values. If the parameters to be fitted are not variable in it, the function makes
         another model of its arm.
     fit : str or list of str
@@ -204,7 +204,7 @@ def excitation(
         not fit the arm.
     """
     with refused("excitation"):
-        checked_instance(model, Model, "model")
+        model = as_model(model)
         until = checked_number(until, "s", POSITIVE, "until")
         sample_rate = checked_number(sample_rate, "Hz", POSITIVE, "sample_rate")
         period = until / PERIODS if period is None else checked_number(period, "s", POSITIVE, "period")

@@ -16,7 +16,6 @@ from flexarm.checks import (
     POSITIVE,
     Fault,
     checked_flag,
-    checked_instance,
     checked_number,
     checked_whole,
     choices,
@@ -34,7 +33,7 @@ from flexarm.identification.result import Identification
 from flexarm.identification.shooting import FIRM, Layout, Measured, Shots, first, series, stacked, taken
 from flexarm.identification.unknowns import Found, Unknown, bounded, search, signed, slopes
 from flexarm.identification.wanted import aliased, check_known, constant, of_arm, placed, varied
-from flexarm.model import Model
+from flexarm.model import ModelLike, as_model
 from flexarm.simulation.methods import fastest_of
 
 RADIANS = 1.0
@@ -67,7 +66,7 @@ RAMP = (1e-3, 0.03, 1.0)
 
 
 def identify(
-    model: Model,
+    model: ModelLike,
     data: Any,
     fit: Sequence[str],
     inputs: Any = None,
@@ -99,7 +98,7 @@ def identify(
 
     Parameters
     ----------
-    model : Model
+    model : Model, Arm, str or path
         A model with or without variable parameters.
     data : xarray.Dataset, pandas.DataFrame, dict of arrays, or a list of them
         One record or several. Signals (T,) by name, evenly sampled; `u` may be (T, m). A DataFrame has the times in a
@@ -170,6 +169,8 @@ def identify(
         If the search has not converged, or if the model does not explain an output. Likely causes are a poor initial
         guess, another unit, a wrong sign, or swapped signals.
     """
+    with refused("identify"):
+        model = as_model(model)
     if is_response(data):
         in_time = {
             "sample_rate": sample_rate,
@@ -192,7 +193,6 @@ def identify(
             "identify: unmodelled applies only to frequency responses, not to data over time; leave it out"
         )
     with refused("identify"):
-        checked_instance(model, Model, "model")
         if between not in ("linear", "held"):
             raise Fault("between", f"is {shown(between)}; it must be {choices('linear', 'held')}")
         segments = checked_whole(segments, 1, "segments")

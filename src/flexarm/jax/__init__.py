@@ -21,7 +21,7 @@ from flexarm.differentiable.namespace import Namespace, operations
 from flexarm.differentiable.quantity import Quantity, doubles
 from flexarm.differentiable.rollout import METHOD, Rollout
 from flexarm.jax.foreign import foreign
-from flexarm.model import Model
+from flexarm.model import ModelLike
 from flexarm.native.kernel import Kernel
 
 __all__ = ["function", "simulate"]
@@ -44,12 +44,12 @@ XP = Namespace(
 )
 
 
-def function(model: Model, name: str, route: str = "arrays") -> Callable[..., Any]:
+def function(model: ModelLike, name: str, route: str = "arrays") -> Callable[..., Any]:
     """Return a quantity of a model as a function of JAX arrays.
 
     Parameters
     ----------
-    model : Model
+    model : Model, Arm, str or path
     name : str
         Name of the quantity, such as "forward_dynamics", "mass_matrix" or "tip".
     route : "arrays" or "native"
@@ -160,7 +160,7 @@ class Run(NamedTuple):
 
 
 def simulate(
-    model: Model,
+    model: ModelLike,
     until: float,
     u: Any = None,
     q0: Any = None,
@@ -176,7 +176,7 @@ def simulate(
 
     Parameters
     ----------
-    model : Model
+    model : Model, Arm, str or path
     until : float
         End of the run [s].
     u : (steps, ..., m) array or function, optional
@@ -213,7 +213,7 @@ def simulate(
     def of(*arguments: Any, p: Any) -> Any:
         return evaluate([*arguments, p])
 
-    shape, m = x.shape[:-1], len(model.inputs)
+    shape, m = x.shape[:-1], len(plan.rate.model.inputs)
     t = jnp.arange(plan.steps + 1) * plan.h
     law = u if callable(u) else None
     held = plan.inputs(None if law else u, shape, XP)

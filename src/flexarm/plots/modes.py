@@ -7,9 +7,9 @@ import numpy as np
 from flexarm import escape, style
 from flexarm.attitude import configuration, local
 from flexarm.axes import checked_axes, finished, single
-from flexarm.checks import checked_array, checked_flag, checked_instance, checked_whole, refused, unknown_name
+from flexarm.checks import checked_array, checked_flag, checked_whole, refused, unknown_name
 from flexarm.errors import DescriptionError
-from flexarm.model import Model, closures
+from flexarm.model import Model, ModelLike, as_model, closures
 from flexarm.model.attitudes import unit_pose
 from flexarm.model.drawing import drawn
 from flexarm.model.faults import no_mode
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
     from flexarm.figure import Panels
 
 
-def neutral_axes(model: Model, q: Any) -> list[np.ndarray]:
+def neutral_axes(model: ModelLike, q: Any) -> list[np.ndarray]:
     """Return the deformed neutral axis of every link in the base frame, (stations, 3) each [m].
 
     Raises `DescriptionError` for a q that does not fit the arm.
     """
     with refused("neutral_axes"):
-        checked_instance(model, Model, "model")
+        model = as_model(model)
     q = model.single("neutral_axes", "q", q)
     return list(drawn(model, q)[0][..., :3])
 
 
-def draw_modes(model: Model, q: Any = None, count: int = 6, locked: bool = True, *, ax: Any = None) -> "Panels":
+def draw_modes(model: ModelLike, q: Any = None, count: int = 6, locked: bool = True, *, ax: Any = None) -> "Panels":
     """Draw an arm's lowest modes at a configuration, with neutral axes at rest and at both ends of the swing.
 
     Each mode is drawn in the base plane with most of its motion. The swing is a tenth of the arm's size. Modes without
@@ -53,7 +53,7 @@ def draw_modes(model: Model, q: Any = None, count: int = 6, locked: bool = True,
     -------
     array of Axes, one for each mode
     """
-    count = _count("draw_modes", model, count, locked)
+    model, count = _checked("draw_modes", model, count, locked)
     q = closures.rest(model) if q is None else q
     q = unit_pose("draw_modes: q", model.single("draw_modes", "q", q), model.arm)
     omega, phi = model.modes(q, locked)
@@ -94,11 +94,10 @@ def draw_modes(model: Model, q: Any = None, count: int = 6, locked: bool = True,
     return finished(panels[: len(chosen)], given)  # type: ignore[no-any-return]
 
 
-def _count(where: str, model: Any, count: Any, locked: Any) -> int:
+def _checked(where: str, model: ModelLike, count: Any, locked: Any) -> tuple[Model, int]:
     with refused(where):
-        checked_instance(model, Model, "model")
         checked_flag(locked, "locked")
-        return checked_whole(count, 1, "count")
+        return as_model(model), checked_whole(count, 1, "count")
 
 
 def _plane(moved: np.ndarray, still: np.ndarray) -> tuple[int, int]:
@@ -112,7 +111,7 @@ def _plane(moved: np.ndarray, still: np.ndarray) -> tuple[int, int]:
 
 
 def draw_frequencies(
-    model: Model,
+    model: ModelLike,
     coordinate: str,
     values: Any,
     q: Any = None,
@@ -141,7 +140,7 @@ def draw_frequencies(
     DescriptionError
         If the coordinate is unknown, or the values are not numbers.
     """
-    count = _count("draw_frequencies", model, count, locked)
+    model, count = _checked("draw_frequencies", model, count, locked)
     known = [x for x, unit in zip(model.coordinates, model.arm.units, strict=True) if unit != "1"]  # no quaternions
     if not isinstance(coordinate, str) or coordinate not in known:
         raise DescriptionError(unknown_name("unknown coordinate", coordinate, known, "the coordinates are"))

@@ -13,10 +13,10 @@ from flexarm.analysis.margins import is_stable
 from flexarm.analysis.stability import shown_pole
 from flexarm.arrays import Array
 from flexarm.brief import brief
-from flexarm.checks import NOT_NEGATIVE, POSITIVE, checked_instance, checked_number, counted, refused
+from flexarm.checks import NOT_NEGATIVE, POSITIVE, checked_number, counted, refused
 from flexarm.control import Linear, Sampled
 from flexarm.errors import DescriptionError
-from flexarm.model import Model
+from flexarm.model import ModelLike, as_model
 from flexarm.robust.systems import Matrices, series, wired
 from flexarm.simulation.performance import Performance, performance
 from flexarm.simulation.run import simulate
@@ -78,7 +78,7 @@ class Comparison:
 
 @computing("compare_reduced")
 def compare_reduced(
-    model: Model,
+    model: ModelLike,
     controller: "control.StateSpace",
     reduced: "control.StateSpace",
     sensors: Sequence[Any],
@@ -94,7 +94,7 @@ def compare_reduced(
 
     Parameters
     ----------
-    model : Model
+    model : Model, Arm, str or path
         The complete arm.
     controller : control.StateSpace
         K with u = K (r - y), continuous.
@@ -116,7 +116,7 @@ def compare_reduced(
     """
     where = "compare_reduced"
     with refused(where):
-        checked_instance(model, Model, "model")
+        model = as_model(model)
         until = checked_number(until, "s", POSITIVE, "until")
         delay = checked_number(delay, "s", NOT_NEGATIVE, "delay")
         period = None if period is None else checked_number(period, "s", POSITIVE, "period")

@@ -16,7 +16,6 @@ from flexarm.checks import (
     Fault,
     checked_array,
     checked_flag,
-    checked_instance,
     checked_integer,
     choices,
     counted,
@@ -24,7 +23,7 @@ from flexarm.checks import (
     shown,
 )
 from flexarm.errors import DescriptionError
-from flexarm.model import Model
+from flexarm.model import ModelLike, as_model
 from flexarm.model.linear import linearize, symmetric_modes
 from flexarm.robust.norms import largest_gain
 from flexarm.robust.systems import Matrices, beside, wired
@@ -148,7 +147,7 @@ def reduce_system(
 
 @computing("reduce_arm")
 def reduce_arm(
-    model: Model,
+    model: ModelLike,
     q: ArrayLike,
     outputs: Sequence["Sensor"],
     points: ArrayLike,
@@ -165,7 +164,7 @@ def reduce_arm(
 
     Parameters
     ----------
-    model : Model
+    model : Model, Arm, str or path
     q : (nq,) or (m,)
         Configuration near an equilibrium, or joint coordinates alone.
     outputs : list of Sensor
@@ -182,7 +181,7 @@ def reduce_arm(
     """
     where = "reduce_arm"
     with refused(where):
-        checked_instance(model, Model, "model")
+        model = as_model(model)
         at_s = np.atleast_1d(checked_array(points, "points"))
         modes = checked_integer(modes, LARGEST, "modes")
         if at_s.ndim > 1 or not (at_s > 0.0).all():

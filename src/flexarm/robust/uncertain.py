@@ -13,9 +13,9 @@ from flexarm.analysis import equilibrium
 from flexarm.analysis.balance import computing
 from flexarm.arrays import Array
 from flexarm.brief import brief
-from flexarm.checks import Fault, checked_array, checked_instance, checked_number, counted, refused, shown, unknown_name
+from flexarm.checks import Fault, checked_array, checked_number, counted, refused, shown, unknown_name
 from flexarm.errors import DescriptionError
-from flexarm.model import Model
+from flexarm.model import Model, ModelLike, as_model
 from flexarm.model.outputs import slopes as output_slopes
 from flexarm.model.varied import named_in
 from flexarm.robust.systems import Matrices, beside, singular, wired
@@ -143,7 +143,7 @@ class Uncertain:
 
 @computing("uncertain")
 def uncertain(
-    model: Model, vary: Mapping[str, Sequence[float]], q: ArrayLike, outputs: Sequence["Sensor"]
+    model: ModelLike, vary: Mapping[str, Sequence[float]], q: ArrayLike, outputs: Sequence["Sensor"]
 ) -> Uncertain:
     """Return the linear model of an arm at rest for all values of some parameters within ranges.
 
@@ -154,7 +154,7 @@ def uncertain(
 
     Parameters
     ----------
-    model : Model
+    model : Model, Arm, str or path
     vary : dict of (low, high) by names
         Ranges of the arm's parameters, such as "payload.mass".
     q : (nq,) or (m,)
@@ -168,7 +168,7 @@ def uncertain(
     """
     where = "uncertain"
     with refused(where):
-        checked_instance(model, Model, "model")
+        model = as_model(model)
         names, low, high = _ranges(vary)
     if model.arm.closures:
         raise DescriptionError(f"{where}: arm {model.arm.name!r} has closures; its linear model has no mass matrix")

@@ -8,9 +8,9 @@ import numpy as np
 
 from flexarm.arrays import Array
 from flexarm.cached import cached_property
-from flexarm.checks import checked_instance, refused
+from flexarm.checks import refused
 from flexarm.errors import DescriptionError
-from flexarm.model import Model, Sensor
+from flexarm.model import Model, ModelLike, Sensor, as_model
 from flexarm.model.evaluation import Evaluation
 from flexarm.sensors.joints import Encoder, JointTorque, OfMotor, Tachometer
 from flexarm.sensors.links import CableTension, ContactForce, StrainGauge, TipDeflection
@@ -97,10 +97,10 @@ class Outputs:
         return ca.Function("outputs", x, [ca.densify(ca.cse(y(x[0], x[1], qdd)))], names, ["y"])
 
 
-def outputs(model: Model, sensors: Sequence[Sensor]) -> Outputs:
+def outputs(model: ModelLike, sensors: Sequence[Sensor]) -> Outputs:
     """Return the outputs of sensors on a model; raises `DescriptionError` if a sensor does not fit the arm."""
     with refused("outputs"):
-        checked_instance(model, Model, "model")
+        model = as_model(model)
     names = model.output_names(sensors)
     units = [unit for each in sensors for unit in (each.units(model.arm) if hasattr(each, "units") else [""])]
     return Outputs(model, tuple(sensors), names, tuple(units))

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from flexarm.arrays import Array
-from flexarm.checks import checked_instance, checked_result, checked_whole, refused
+from flexarm.checks import checked_result, checked_whole, refused
 from flexarm.errors import DescriptionError
-from flexarm.model import Model, signal
+from flexarm.model import ModelLike, as_model, signal
 from flexarm.sensors.model_outputs import outputs
 
 if TYPE_CHECKING:
     from xarray import Dataset
 
 
-def sensor_readings(sensors: Sequence[Any], model: Model, result: "Dataset", seed: int) -> "Dataset":
+def sensor_readings(sensors: Sequence[Any], model: ModelLike, result: "Dataset", seed: int) -> "Dataset":
     """Return the readings of sensors for a simulated motion: sampled, with noise, rounded.
 
     Noise depends on the seed and the signal's name. It is therefore the same in every run and does not change if other
@@ -24,7 +24,7 @@ def sensor_readings(sensors: Sequence[Any], model: Model, result: "Dataset", see
     Parameters
     ----------
     sensors : list of sensors
-    model : Model
+    model : Model, Arm, str or path
         Model of the simulated arm.
     result : xarray.Dataset
         A result of `simulate`, with q, qd and u, and with `drive_state` and `w` if a sensor depends on them. Its times
@@ -47,7 +47,7 @@ def sensor_readings(sensors: Sequence[Any], model: Model, result: "Dataset", see
     with refused():
         seed = checked_whole(seed, 0, "seed")
     with refused("sensor_readings"):
-        checked_instance(model, Model, "model")
+        model = as_model(model)
         checked_result(result, ("q", "qd", "u"))
     if tuple(map(str, result.coordinate.values)) != model.coordinates:
         raise DescriptionError(f"sensor_readings: the result is not of arm {model.arm.name!r}: its coordinates differ")

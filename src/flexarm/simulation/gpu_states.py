@@ -7,9 +7,9 @@ from typing import Any, Literal
 import numpy as np
 
 from flexarm.arrays import Array
-from flexarm.checks import Fault, checked_instance, choices, counted, refused, shown
+from flexarm.checks import Fault, choices, counted, refused, shown
 from flexarm.errors import DescriptionError
-from flexarm.model import Model
+from flexarm.model import ModelLike, as_model
 from flexarm.model.varied import place
 from flexarm.native import cuda
 from flexarm.native.cache import read, write
@@ -85,7 +85,7 @@ def launched(device: Device, launch: Launch, x: Array, n_out: int, real: Precisi
 
 
 def evaluate_on_gpu(
-    model: Model,
+    model: ModelLike,
     name: str,
     *values: Any,
     p: Any = None,
@@ -97,7 +97,7 @@ def evaluate_on_gpu(
 
     Parameters
     ----------
-    model : Model
+    model : Model, Arm, str or path
     name : str
         Name of the quantity, as "forward_dynamics".
     values : (N, n) or (n,) each
@@ -121,7 +121,7 @@ def evaluate_on_gpu(
         The graphics processor computes wrong values of this quantity. They are checked once.
     """
     with refused("evaluate_on_gpu"):
-        checked_instance(model, Model, "model")
+        model = as_model(model)
         if not isinstance(real, str) or real not in ("double", "float"):
             raise Fault("real", f"is {shown(real)}; it must be {choices('double', 'float')}")
     names = model.arguments(name)

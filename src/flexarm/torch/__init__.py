@@ -19,7 +19,7 @@ except ImportError:
 from flexarm.differentiable.namespace import Namespace, operations
 from flexarm.differentiable.quantity import Quantity, doubles
 from flexarm.differentiable.rollout import METHOD, Rollout
-from flexarm.model import Model
+from flexarm.model import ModelLike
 
 __all__ = ["function", "simulate"]
 
@@ -46,12 +46,12 @@ XP = Namespace(
 )
 
 
-def function(model: Model, name: str, route: str = "arrays") -> Callable[..., Any]:
+def function(model: ModelLike, name: str, route: str = "arrays") -> Callable[..., Any]:
     """Return a quantity of a model as a function of PyTorch tensors.
 
     Parameters
     ----------
-    model : Model
+    model : Model, Arm, str or path
     name : str
         Name of the quantity, such as "forward_dynamics", "mass_matrix" or "tip".
     route : "arrays" or "native"
@@ -182,7 +182,7 @@ class Run(NamedTuple):
 
 
 def simulate(
-    model: Model,
+    model: ModelLike,
     until: float,
     u: Any = None,
     q0: Any = None,
@@ -197,7 +197,7 @@ def simulate(
 
     Parameters
     ----------
-    model : Model
+    model : Model, Arm, str or path
     until : float
         End of the run [s].
     u : (steps, ..., m) tensor or function, optional
@@ -232,7 +232,7 @@ def simulate(
     def of(*arguments: Any, p: Any) -> Any:
         return evaluate([*arguments, p])
 
-    shape, m = tuple(x.shape[:-1]), len(model.inputs)
+    shape, m = tuple(x.shape[:-1]), len(plan.rate.model.inputs)
     t = torch.arange(plan.steps + 1, dtype=x.dtype, device=x.device) * plan.h
     law = u if callable(u) else None
     held = plan.inputs(None if law else u, shape, XP, x)

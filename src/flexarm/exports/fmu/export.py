@@ -15,7 +15,6 @@ from flexarm.checks import (
     POSITIVE,
     Fault,
     checked_flag,
-    checked_instance,
     checked_number,
     choices,
     counted,
@@ -28,7 +27,7 @@ from flexarm.exports.fmu.description import Version, build_description, model_de
 from flexarm.exports.fmu.sources import compiled, identifier, sources
 from flexarm.exports.fmu.system import TOLERANCE, System
 from flexarm.files import check_ending, check_writable, write_whole
-from flexarm.model import Model, Sensor
+from flexarm.model import ModelLike, Sensor, as_model
 from flexarm.simulation.sampled import Sampled
 
 VERSIONS = ("2.0", "3.0")
@@ -82,7 +81,7 @@ class Fmu:
 
 
 def export_fmu(
-    model: Model,
+    model: ModelLike,
     path: str | PathLike[str],
     version: Version = "2.0",
     sensors: Sequence[Sensor] | None = None,
@@ -112,7 +111,7 @@ def export_fmu(
 
     Parameters
     ----------
-    model : Model
+    model : Model, Arm, str or path
         Model to export.
     path : str or path
         File to write, `.fmu`. An existing file is replaced when the new one is complete.
@@ -151,7 +150,7 @@ def export_fmu(
     fmi-standard.org, versions 2.0.4 and 3.0.
     """
     with refused("export_fmu"):
-        checked_instance(model, Model, "model")
+        model = as_model(model)
         version, binary = _checked(version, binary)
         if step is not None:
             step = checked_number(step, "s", POSITIVE, "step")
@@ -169,7 +168,7 @@ def export_fmu(
 
 
 def export_law_fmu(
-    loop: Sampled, model: Model, path: str | PathLike[str], version: Version = "2.0", binary: bool | None = None
+    loop: Sampled, model: ModelLike, path: str | PathLike[str], version: Version = "2.0", binary: bool | None = None
 ) -> Fmu:
     """Write a sampled control law as an FMU, whose variables have the same names as those of the arm's FMU.
 
@@ -181,7 +180,7 @@ def export_law_fmu(
     ----------
     loop : control.Sampled
         The controller with its period.
-    model : Model
+    model : Model, Arm, str or path
         Model for which the law is designed.
     path, version, binary
         As in `export_fmu`.
@@ -198,7 +197,7 @@ def export_law_fmu(
         As in `export_fmu`.
     """
     with refused("export_law_fmu"):
-        checked_instance(model, Model, "model")
+        model = as_model(model)
         version, binary = _checked(version, binary)
     return write(law.system(loop, model), path, version, binary)
 
