@@ -363,3 +363,51 @@ def marked(purse: Purse, n: int) -> None:
     for j in lanes(n):
         purse.coins[j] = 1.0
         purse.count = n
+
+
+OUTSIDE = """
+from dataclasses import dataclass
+
+from flexarm.native.language import Floats
+
+FACTOR = {factor}
+
+
+@dataclass
+class Numbers:
+    {fields}
+
+
+def further(x: float) -> float:
+    return x + {added}
+
+
+def helped(x: float) -> float:
+    return {factor_of} * further(x)
+
+
+def entry(s: Numbers) -> None:
+    s.y[0] = helped(s.x[0]) * FACTOR
+"""
+TEXTS = [
+    {"factor": "2.0", "fields": "x: Floats; y: Floats", "added": "1.0", "factor_of": "1.0"},
+    {"factor": "3.0", "fields": "x: Floats; y: Floats", "added": "1.0", "factor_of": "1.0"},
+    {"factor": "2.0", "fields": "y: Floats; x: Floats", "added": "1.0", "factor_of": "1.0"},
+    {"factor": "2.0", "fields": "x: Floats; y: Floats", "added": "4.0", "factor_of": "1.0"},
+    {"factor": "2.0", "fields": "x: Floats; y: Floats", "added": "1.0", "factor_of": "5.0"},
+]
+
+
+def test_code_depends_on_everything_outside_the_package_that_a_function_uses(tmp_path, monkeypatch):
+    """One function in five modules, which differ in a constant, a record, or a function that it calls."""
+    monkeypatch.syspath_prepend(tmp_path)
+    for i, parts in enumerate(TEXTS):
+        (tmp_path / f"outside_{i}.py").write_text(OUTSIDE.format(**parts))
+        module = importlib.import_module(f"outside_{i}")
+        values = {"x": np.array([0.5]), "y": np.zeros(1)}
+        record = Placed(module.Numbers(**values))
+        code = translated(module.entry)
+        ctypes.CFUNCTYPE(None, ctypes.c_void_p)(code.addresses["entry"])(record.address)
+        assert values["y"][0] == float(parts["factor_of"]) * (0.5 + float(parts["added"])) * float(parts["factor"])
+        again = translated(module.entry)
+        assert again.was_cached
