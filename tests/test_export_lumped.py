@@ -689,7 +689,8 @@ def test_what_cannot_be_written_is_said_in_one_line(write, tmp_path):
     model, file = fa.Model(fa.load("subudhi-morris")), tmp_path / f"arm{ending}"
     for arguments, said in (
         ((model, tmp_path / "arm"), f"it must end with {ending}"),
-        (("canadarm", file), rf"{write.__name__}: model is 'canadarm'"),
+        ((7, file), f"{write.__name__}: model is 7; it must be a Model"),
+        (("canadrm", file), "unknown arm 'canadrm'; did you mean 'canadarm'"),
         ((model, 3), "path is of type int; it must be the name of a file"),
         ((model, file, 0), "segments is 0"),
         ((fa.Model(fa.load("theodore-ghosal")), file), "is a Telescope; a lumped equivalent has Revolute"),

@@ -14,6 +14,7 @@ from flexarm.native import cuda, nvptx, ptxas
 from flexarm.simulation import divergence, gpu, gpu_implicit, solvers
 from flexarm.simulation.feedback import integrand
 from flexarm.simulation.layout import Layout
+from flexarm.simulation.steps import PATIENT
 
 COUNT = 4
 PLAYED = HostGpu()
@@ -87,18 +88,23 @@ def test_adaptive_steps_stay_within_the_tolerance(planar):
     assert errors[1] < 1e-6 < 1e-2 * errors[0] + 1e-6
 
 
-def test_a_launch_goes_on_where_the_last_one_stopped(planar, monkeypatch):
-    """With fixed and adaptive steps: many short launches."""
-    for solver, bound in ((fa.Solver(method="gauss4", step=2e-3), 1e-8), (fa.Solver(method="radau5", rtol=1e-4), 1e-3)):
-        given = asked(planar, solver=solver, u=fa.bang_bang([0.2, 0.1], duration=0.031))
-        expected = fa.simulate_many(planar, 0.2, **given)
-        with monkeypatch.context() as m:
-            m.setattr(gpu, "WORK", 1.0)
-            PLAYED.launched.clear()
-            found = fa.simulate_many(planar, 0.2, device="gpu", **given)
+@pytest.mark.parametrize("method", ["radau5", "gauss8", "generalized-alpha"])
+@pytest.mark.parametrize("solver", [{"step": 2e-3}, {"rtol": 1e-5}])
+def test_a_launch_goes_on_where_the_last_one_stopped(planar, monkeypatch, method, solver):
+    """Launches that end at different evaluations, and jumps of u: the same steps to the last bit, and the same counts."""
+    given = asked(planar, solver=fa.Solver(method=method, **solver), u=fa.bang_bang([2.0, 1.0], duration=0.031))
+    given["qd0"] *= np.array([1.0, 30.0, 100.0, 300.0])[:, None]
+    once = fa.simulate_many(planar, 0.1, device="gpu", **given)
+    assert {*once.status.values} == {"completed"}
+    monkeypatch.setattr(gpu, "WORK", 1.0)
+    for longer in range(0, 30, 3):
+        monkeypatch.setattr(gpu_implicit, "PATIENT", PATIENT + longer)
+        PLAYED.launched.clear()
+        pieces = fa.simulate_many(planar, 0.1, device="gpu", **given)
         assert sum(each[0] == "runs" for each in PLAYED.launched) > 2
-        assert off(found, expected) < bound
-        assert {*found.status.values} == {"completed"}
+        for name, x in once.items():
+            np.testing.assert_array_equal(pieces[name], x, err_msg=name)
+    assert off(pieces, fa.simulate_many(planar, 0.1, **given)) < (1e-8 if "step" in solver else 1e-3)
 
 
 @pytest.mark.filterwarnings("ignore::flexarm.errors.EnergyDrift")

@@ -137,7 +137,8 @@ class ImplicitForm:
 class ImplicitRuns(Runs):
     """Inputs and results of the threads, see `gpu_loops.Runs`, where each interval ends at a time of `out`.
 
-    `known` counts the intervals that a run has completed, and `at` is 1 while it is between two of them.
+    `known` counts the intervals that a run has completed. `at` is 0 at the start of an interval in which u is constant,
+    and otherwise 1 + stale + 2 fresh + 4 wait, see `steps.Step`.
 
     Attributes
     ----------
@@ -222,10 +223,14 @@ def implicit_runs(  # pragma: no cover  (runs as code for the GPU alone, like th
         kept[i] = s.space[i * s.count + r]
     prepare(s, r, shared, holder, step, newton, kept, work, pivots, buffer)
     step.h, step.t, step.ratio, step.inverted = kept[0], kept[1], kept[2], kept[3]
-    step.known, step.going, step.steps, step.limit = s.nodes[r], s.at[r], s.taken[r], most
+    marks = max(s.at[r] - 1, 0)
+    step.known, step.going, step.steps, step.limit = s.nodes[r], min(s.at[r], 1), s.taken[r], most
+    step.stale, step.fresh, step.wait = marks % 2, marks // 2 % 2, marks // 4
     piece, status = s.piece[r], s.status[r]
     while status == UNDER_WAY:
-        count = 1
+        first, count = piece, 1
+        while first > s.origin[r] and s.row[first - 1] == s.row[piece]:
+            first -= 1
         while piece + count < s.last[r] and s.row[piece + count] == s.row[piece]:
             count += 1
         if step.going == 0:
@@ -238,7 +243,7 @@ def implicit_runs(  # pragma: no cover  (runs as code for the GPU alone, like th
                 step.h = min(step.h if step.h > 0.0 else FIRST * length, length)
         shared.piece, shared.last = piece, s.before[piece]
         out = s.out[(r * s.rows + piece - s.origin[r]) * SIZE :]
-        done, sound = integrate(step, s.t[piece], s.end[piece:], count, out), 0
+        done, sound = integrate(step, s.t[first], s.end[piece:], count, out), 0
         while sound < done and is_motion(out[sound * SIZE :], STATES) == 1:
             sound += 1
         piece += sound
@@ -254,7 +259,8 @@ def implicit_runs(  # pragma: no cover  (runs as code for the GPU alone, like th
         else:
             status = TOO_SHORT
     kept[0], kept[1], kept[2], kept[3] = step.h, step.t, step.ratio, step.inverted
-    s.nodes[r], s.at[r], s.taken[r] = step.known, step.going, step.steps
+    s.nodes[r], s.taken[r] = step.known, step.steps
+    s.at[r] = step.going * (1 + step.stale + 2 * step.fresh + 4 * step.wait)
     s.piece[r], s.status[r], s.known[r], s.now[r] = piece, status, piece - s.origin[r], step.t
     s.evaluations[r] += shared.evaluations
     for i in range(KEPT):

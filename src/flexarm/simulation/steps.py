@@ -117,6 +117,9 @@ class Step:
     stage, from index `inner` on the accelerations of the other coordinates. `width` = m plus the powers, and `size` is
     the length of a state. After the state follow u and the `tried` values. `recorded` is 1 if the steps are recorded in
     `trail` for derivatives.
+
+    `stale` is 1 if the slopes must be computed again, `fresh` is 1 if they are those of this state, and `wait` counts
+    down the steps in which h does not grow, after an error that was too large. `going` is 1 if an interval continues.
     """
 
     shared: Sequence[RunRecord]
@@ -163,6 +166,9 @@ class Step:
     ratio: float
     inverted: float
     known: Each
+    stale: Each
+    fresh: Each
+    wait: Each
     going: int
     limit: int
     steps: Each
@@ -673,19 +679,16 @@ def accelerated(s: Step) -> float:
 
 
 def integrate(s: Step, t0: float, times: Floats, count: int, out: Floats) -> int:
-    """Integrate the state y from t0 to the times, and write the states to out. Return the number of times reached.
-
-    `stale` is 1 if the slopes must be computed again, `fresh` is 1 if they are those of this state, and `wait` counts
-    down the steps in which h does not grow, after an error that was too large.
-    """
+    """Integrate the state y from t0 to the times, and write the states to out. Return the number of times reached."""
     stages = s.stages
     end = times[count - 1]
-    done, stale, fresh, wait = 0, 0, 0, 0
+    done = 0
     if s.going == 0:
-        fresh = begin(s, t0)
-        if fresh == 0:
+        s.stale, s.wait = 0, 0
+        s.fresh = begin(s, t0)
+        if s.fresh == 0:
             return 0
-        fresh -= 1
+        s.fresh -= 1
     while done < count:
         if s.shared[0].stop != 0 or s.shared[0].evaluations >= s.limit:
             return done
@@ -696,10 +699,10 @@ def integrate(s: Step, t0: float, times: Floats, count: int, out: Floats) -> int
             h = left
         elif s.t + 2.0 * h > end and s.fixed == 0:
             h = 0.5 * left
-        if stale == 1:
+        if s.stale == 1:
             if jacobian(s) == 0:
                 return done
-            stale, fresh = 0, 1
+            s.stale, s.fresh = 0, 1
         if h != s.inverted:
             if inverses(s.newton, h) == 0:
                 return done
@@ -708,8 +711,8 @@ def integrate(s: Step, t0: float, times: Floats, count: int, out: Floats) -> int
         unmarked(s.shared[0])
         if newton(s, h) == 0:  # the step is rejected: first new slopes are tried, then a shorter step
             s.ratio = SLOW
-            if fresh == 0:
-                stale = 1
+            if s.fresh == 0:
+                s.stale = 1
             elif s.fixed == 1 or h < (at_contact if was_beyond(s.shared[0]) == 1 else shortest):
                 return done
             else:
@@ -726,23 +729,23 @@ def integrate(s: Step, t0: float, times: Floats, count: int, out: Floats) -> int
             scale = 0.9 * max(e, 1e-10) ** (-1.0 / float(rows))
             if not e <= 1.0:  # the step is rejected
                 s.h = h * min(max(scale, 0.2), 0.9)
-                wait = WAIT
+                s.wait = WAIT
                 if s.h < shortest or not e < 1e300:
                     return done
                 continue
-            if wait > 0:
-                wait -= 1
+            if s.wait > 0:
+                s.wait -= 1
             elif scale >= 1.2 and h == s.h:  # a step shortened at the end does not determine the next
                 s.h = h * min(scale, 5.0)
         if s.fixed == 0 and s.shared[0].watch != 0 and touches(s, h) == 1:  # as if no stage had rates there
             s.h = 0.3 * h
-            wait = WAIT
+            s.wait = WAIT
             if s.h < at_contact:
                 return done
             continue
         if s.fixed == 0 and s.shared[0].touch != 0 and h > BRIEF * (end - t0) and brushes(s, h) == 1:
             s.h = 0.25 * h
-            wait = WAIT
+            s.wait = WAIT
             continue
         last = 1 if h >= left else 0
         if times[done] < s.t + h:
@@ -767,7 +770,7 @@ def integrate(s: Step, t0: float, times: Floats, count: int, out: Floats) -> int
         passed(s, h)
         s.t = end if last == 1 else s.t + h
         s.steps += 1
-        fresh = 0
+        s.fresh = 0
         if s.ratio > SLOW:
-            stale = 1
+            s.stale = 1
     return done
