@@ -91,7 +91,7 @@ def test_adaptive_steps_stay_within_the_tolerance(planar):
 @pytest.mark.parametrize("method", ["radau5", "gauss8", "generalized-alpha"])
 @pytest.mark.parametrize("solver", [{"step": 2e-3}, {"rtol": 1e-5}])
 def test_a_launch_goes_on_where_the_last_one_stopped(planar, monkeypatch, method, solver):
-    """Launches that end at different evaluations, and jumps of u: the same steps to the last bit, and the same counts."""
+    """Launches that end at other evaluations, and jumps of u: the same steps to the last bit, and the same counts."""
     given = asked(planar, solver=fa.Solver(method=method, **solver), u=fa.bang_bang([2.0, 1.0], duration=0.031))
     given["qd0"] *= np.array([1.0, 30.0, 100.0, 300.0])[:, None]
     once = fa.simulate_many(planar, 0.1, device="gpu", **given)

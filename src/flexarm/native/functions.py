@@ -47,7 +47,8 @@ def translated(*functions: Callable[..., Any], batch: tuple[type, ...] | None = 
     run then has its own records of these classes (`batched`).
     """
     kind = "translated" if batch is None else "translated for batches"
-    key = "\n".join([kind, *(f"{f.__qualname__}\n{inspect.getsource(f)}" for f in functions), *sources_outside(*functions)])
+    own = (f"{f.__qualname__}\n{inspect.getsource(f)}" for f in functions)
+    key = "\n".join([kind, *own, *sources_outside(*functions)])
     names = tuple(f.__name__ for f in functions)
 
     def build() -> Source:
