@@ -247,7 +247,7 @@ def test_long_lists_in_pieces_are_the_list():
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        (lambda to: fa.export_c("arm", to), "export_c: model is 'arm'; it must be a Model"),
+        (lambda to: fa.export_c(3, to), "export_c: model is 3; it must be a Model"),
         (
             lambda to: fa.export_c(model_of("planar"), to, "half"),
             "export_c: real is 'half'; it must be double or float",

@@ -197,8 +197,8 @@ def test_the_class_is_called_as_its_file(tmp_path):
 
 def test_what_does_not_fit_is_refused(tmp_path):
     model = fa.Model(fa.load("rigid-two-link"))
-    with pytest.raises(DescriptionError, match=r"^export_modelica: model is 'arm'; it must be a Model$"):
-        fa.export_modelica("arm", tmp_path / "Arm.mo")
+    with pytest.raises(DescriptionError, match=r"^export_modelica: model is 3; it must be a Model$"):
+        fa.export_modelica(3, tmp_path / "Arm.mo")
     with pytest.raises(DescriptionError, match=r"^q0 has shape \(3,\); it must have 2 numbers"):
         fa.export_modelica(model, tmp_path / "Arm.mo", q0=[0.0] * 3)
     said = r"^s0 has shape \(1,\); it must have 0 numbers: none$"

@@ -126,8 +126,8 @@ def test_the_same_loop_gives_the_same_bytes(model, tmp_path):
 
 def test_what_has_no_ssp_is_refused(model, tmp_path):
     loop = Sampled(JointPD(GOAL, Kp=20.0, Kd=5.0), PERIOD)
-    with pytest.raises(DescriptionError, match=r"^export_ssp: model is 'arm'; it must be a Model$"):
-        fa.export_ssp(loop, "arm", tmp_path / "loop.ssp")
+    with pytest.raises(DescriptionError, match=r"^export_ssp: model is 3; it must be a Model$"):
+        fa.export_ssp(loop, 3, tmp_path / "loop.ssp")
     with pytest.raises(DescriptionError, match=r"^export_law_fmu: controller is a Python function"):
         fa.export_ssp(Sampled(lambda t, q, qd: np.zeros(2), PERIOD), model, tmp_path / "loop.ssp")
     rubbing = fa.Friction(coulomb=0.5, model="lugre", bristle_stiffness=500.0, bristle_damping=1.0)

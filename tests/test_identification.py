@@ -666,7 +666,7 @@ def test_one_line_says_what_is_wrong(model, noisy, damage, options, says):
 
 def test_a_model_is_asked_for(noisy):
     with pytest.raises(fa.DescriptionError, match=r"identify: model is .*; it must be a Model"):
-        fa.identify(shaft(), noisy, FIT, outputs=ENCODERS)
+        fa.identify(3, noisy, FIT, outputs=ENCODERS)
 
 
 def test_what_the_data_do_not_see_at_all_is_refused(noisy):
