@@ -100,8 +100,8 @@ def test_functions_of_a_model_take_an_arm_or_a_name(name, tmp_path, monkeypatch)
         call(of, 3)
 
 
-ONLY_MODELS = {"Identification", "analysis.ReactionlessLine", "optimal_motion", "sensors.Outputs"}
-"""Classes of results, and functions that still require a model."""
+ONLY_MODELS = {"Identification", "analysis.ReactionlessLine", "sensors.Outputs"}
+"""Classes that require a model."""
 
 
 def test_a_first_argument_that_is_a_model_may_be_an_arm_or_a_name():

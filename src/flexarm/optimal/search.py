@@ -14,7 +14,7 @@ from flexarm.description.closures import refuse_closures
 from flexarm.description.joints import refuse_balls
 from flexarm.errors import FlexarmError, Implausible, InterruptedRun, NotReached
 from flexarm.interrupts import heard_by
-from flexarm.model import Model
+from flexarm.model import Model, ModelLike, as_model
 from flexarm.optimal.collocation import Grid
 from flexarm.optimal.correction import Pressed
 from flexarm.optimal.limits import Limits
@@ -57,7 +57,7 @@ GAIN = 1e-3
 
 
 def optimal_motion(
-    model: Model,
+    model: ModelLike,
     start: ArrayLike | Mapping[str, Any],
     end: ArrayLike | Mapping[str, Any],
     limits: Limits | Mapping[str, Any] | None = None,
@@ -88,7 +88,7 @@ def optimal_motion(
 
     Parameters
     ----------
-    model : Model
+    model : Model, Arm or str
     start, end : (joints,), (nq,) or dict
         Joint coordinates [rad] or [m], or configurations. The arm is in equilibrium there, sagging under gravity. A
         free base begins with the pose of the start and ends where the motion brings it.
@@ -156,6 +156,8 @@ def optimal_motion(
     InterruptedRun
         If Ctrl-C interrupts the search and there is a motion to return. Without one, KeyboardInterrupt is raised.
     """
+    with refused("optimal_motion"):
+        model = as_model(model)
     refuse_closures(model, "optimal_motion")
     refuse_balls(model, "optimal_motion")
     task = asked(model, start, end, limits, objective, duration, tolerance, through, plants)
