@@ -10,8 +10,8 @@ import numpy as np
 import ptx as emulated
 import pytest
 from controlled import refused
+from fake_cuda import FakeCuda
 from host_gpu import HostGpu
-from test_gpu import FakeCuda
 
 import flexarm as fa
 from benchmarks.chains import chain

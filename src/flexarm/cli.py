@@ -114,7 +114,7 @@ def main() -> NoReturn:
 def words(given: list[str]) -> list[str]:
     """Return the words of a command. Raise `DescriptionError` for an option with an empty value."""
     for option, value in pairwise([*given, "end"]):
-        if option.startswith("--") and (value == "" or option.endswith("=")):
+        if option.startswith("--") and option != "--" and (value == "" or option.endswith("=")):
             raise DescriptionError(f"{option.rstrip('=')} is ''; give the option a value, or leave it out")
     return given or ["--help"]
 
