@@ -10,10 +10,10 @@ The names in capitals are replaced by numbers in the translation, see `gpu_coope
 from flexarm.native.cooperative import any_of, barrier, evaluate, numbers, part, place
 from flexarm.native.language import Floats, lanes
 from flexarm.native.nvptx import RUNS
-from flexarm.simulation.gpu_loops import DONE, GROWN, HELD, LAW, TABLE, UNDER_WAY, Runs, law, table
+from flexarm.simulation.gpu_loops import DONE, GROWN, UNDER_WAY, Runs, fed
 from flexarm.simulation.rhs import DIVERGED
 
-SIZE, STATES, INPUTS, SOURCE, STAGES, PARTS, OWN = 1, 1, 1, HELD, 1, 2, 1
+SIZE, STATES, STAGES, PARTS, OWN = 1, 1, 1, 2, 1
 """`OWN` is the largest number of a state's numbers that belong to one part. The others are those of `gpu_loops`."""
 
 KNOWN, FED = 1, 1
@@ -76,10 +76,9 @@ def shared_step(  # pragma: no cover
     for j in lanes(OWN):
         z[j], e[j] = 0.0, y[j]
     for stage in range(STAGES):
-        now = min(t + s.c[stage] * h, s.before[i])
-        publish(p, now, x, e)
+        publish(p, min(t + s.c[stage] * h, s.before[i]), x, e)
         barrier()
-        give(s, r, i, now, x, u)
+        fed(s, r, i, x, RUNS, u)
         evaluate(p, x[RUNS:], u, s.own[r * s.single :], s.apart, k)
         barrier()  # all parts have read the state
         for j in lanes(OWN):
@@ -96,18 +95,6 @@ def publish(p: int, t: float, x: Floats, e: Floats) -> None:  # pragma: no cover
     for j in lanes(OWN):
         if place(p, j) < STATES:
             x[(1 + place(p, j)) * RUNS] = e[j]
-
-
-def give(s: Runs, r: int, i: int, t: float, x: Floats, u: Floats) -> None:  # pragma: no cover
-    """Write u and the rates of its memory at a time in interval i."""
-    if SOURCE == HELD:
-        row = s.u[(s.where[r] + s.row[i]) * INPUTS :]
-        for j in lanes(INPUTS):
-            u[j] = row[j]
-    if SOURCE == LAW:
-        law(x, RUNS, s.laws[s.course[r] :], s.courses, u, 1)
-    if SOURCE == TABLE:
-        table(s, s.course[r], t, u)
 
 
 def all_sound(s: Runs, p: int, x: Floats, z: Floats) -> int:  # pragma: no cover

@@ -312,7 +312,7 @@ def equations(s: GpuStep) -> None:  # pragma: no cover
     """See `steps.equations`."""
     shared = s.shared[0]
     runs, r, x = shared.runs, shared.run, shared.buffer[1:]
-    fed(runs, r, shared.piece, shared.buffer, x[STATES:])
+    fed(runs, r, shared.piece, shared.buffer, 1, x[STATES:])
     evaluate(x, 1, runs.own[r * runs.single :], runs.apart, s.e, 1)
 
 

@@ -675,18 +675,18 @@ def rates(  # pragma: no cover
     if CLOSED > 0:
         put_on_closures(s, r, state, found)
     x[0] = min(t, s.before[piece])
-    fed(s, r, piece, x, u)
+    fed(s, r, piece, x, 1, u)
     evaluate(state, 1, s.own[r * s.single :], s.apart, to, 1)
 
 
-def fed(s: Runs, r: int, piece: int, x: Floats, u: Floats) -> None:  # pragma: no cover
-    """Write u and the rates of its memory at the time and the state in x."""
+def fed(s: Runs, r: int, piece: int, x: Floats, x_apart: int, u: Floats) -> None:  # pragma: no cover
+    """Write u and the rates of its memory at the time and the state in x, whose numbers are `x_apart`."""
     if SOURCE == HELD:
         row = s.u[(s.where[r] + s.row[piece]) * INPUTS :]
         for j in lanes(INPUTS):
             u[j] = row[j]
     if SOURCE == LAW:
-        law(x, 1, s.laws[s.course[r] :], s.courses, u, 1)
+        law(x, x_apart, s.laws[s.course[r] :], s.courses, u, 1)
     if SOURCE == TABLE:
         table(s, s.course[r], x[0], u)
     if SOURCE == SAMPLED:
