@@ -144,13 +144,17 @@ class Program:
         self.upper = np.concatenate([each.upper.ravel() for each in self.bounded])
 
     @cached_property
+    def _variables(self) -> Mapping[str, "ca.DM"]:
+        """Matrix of each block that maps the scaled unknowns to its variables."""
+        return {each.name: each.among(self.scale) for each in (*self.bounded, *self.summed)}
+
+    @cached_property
     def row_scale(self) -> Array:
         """One over the largest slope of each row at the start, in scaled variables."""
         import casadi as ca
 
         begin = ca.DM(self.start / self.scale)
-        largest = [_largest(_slopes(begin, each, self.scale)) for each in self.bounded]
-        found = np.concatenate(largest)
+        found = np.concatenate([_largest(_slopes(begin, each, self._variables[each.name])) for each in self.bounded])
         return 1.0 / np.where(found > 0, found, 1.0)
 
     @cached_property
@@ -161,16 +165,17 @@ class Program:
         size, count = len(self.scale), len(self.lower)
         w, p, lam_f, lam_g = (ca.MX.sym(*each) for each in (("w", size), ("p", 0), ("lam_f", 1), ("lam_g", count)))
         factors = ca.DM(self.row_scale) * lam_g
-        g = [_values(w, each, self.scale) for each in self.bounded]
-        slopes = [_slopes(w, each, self.scale) for each in self.bounded]
-        curved = [_curvature(w, each, self.scale, factors[self.rows[each.name]]) for each in self.bounded]
+        G = self._variables
+        g = [_values(w, each, G[each.name]) for each in self.bounded]
+        slopes = [_slopes(w, each, G[each.name]) for each in self.bounded]
+        curved = [_curvature(w, each, G[each.name], factors[self.rows[each.name]]) for each in self.bounded]
         f, gradient = ca.MX(0), ca.MX.zeros(1, size)
         for each in self.summed:
             assert each.weights is not None
             weights = ca.DM(each.weights.ravel())
-            f += ca.dot(weights, _values(w, each, self.scale))
-            gradient += ca.mtimes(weights.T, _slopes(w, each, self.scale))
-            curved.append(_curvature(w, each, self.scale, lam_f * weights))
+            f += ca.dot(weights, _values(w, each, G[each.name]))
+            gradient += ca.mtimes(weights.T, _slopes(w, each, G[each.name]))
+            curved.append(_curvature(w, each, G[each.name], lam_f * weights))
         by = ca.DM(self.row_scale)
         g, J = by * ca.vertcat(*g), ca.mtimes(ca.diag(by), ca.vertcat(*slopes))
         H = ca.triu(sum(curved, ca.MX(size, size)))
@@ -260,12 +265,12 @@ class Solved:
         return self.said in ("Solve_Succeeded", "Solved_To_Acceptable_Level")
 
 
-def _gathered(w: Any, each: Block, scale: Array) -> tuple[Any, "ca.DM"]:
+def _gathered(w: Any, each: Block, G: "ca.DM") -> tuple[Any, "ca.DM"]:
     """Variables (k, N) and constants (constants, N) of a block at scaled unknowns."""
     import casadi as ca
 
     N = len(each.constants)
-    return ca.reshape(ca.mtimes(each.among(scale), w), -1, N), ca.DM(np.ascontiguousarray(each.constants.T))
+    return ca.reshape(ca.mtimes(G, w), -1, N), ca.DM(np.ascontiguousarray(each.constants.T))
 
 
 def _for_all(function: "ca.Function", each: Block) -> "ca.Function":
@@ -274,26 +279,26 @@ def _for_all(function: "ca.Function", each: Block) -> "ca.Function":
     return function.map(N, "thread", min(N, cores()))
 
 
-def _values(w: Any, each: Block, scale: Array) -> Any:
+def _values(w: Any, each: Block, G: "ca.DM") -> Any:
     """Values of a block at scaled unknowns, as a column."""
     import casadi as ca
 
-    return ca.vec(_for_all(each.of.function, each)(*_gathered(w, each, scale)))
+    return ca.vec(_for_all(each.of.function, each)(*_gathered(w, each, G)))
 
 
-def _slopes(w: Any, each: Block, scale: Array) -> Any:
+def _slopes(w: Any, each: Block, G: "ca.DM") -> Any:
     """Jacobian of a block in the scaled unknowns."""
     import casadi as ca
 
-    return ca.mtimes(_of_all(each.of.slope, each, *_gathered(w, each, scale)), each.among(scale))
+    return ca.mtimes(_of_all(each.of.slope, each, *_gathered(w, each, G)), G)
 
 
-def _curvature(w: Any, each: Block, scale: Array, factors: Any) -> Any:
+def _curvature(w: Any, each: Block, G: "ca.DM", factors: Any) -> Any:
     """Hessian of the sum of a block's values times factors in the scaled unknowns."""
     import casadi as ca
 
-    factors, G = ca.reshape(factors, -1, len(each.constants)), each.among(scale)
-    own = _of_all(each.of.curvature, each, *_gathered(w, each, scale), factors)
+    factors = ca.reshape(factors, -1, len(each.constants))
+    own = _of_all(each.of.curvature, each, *_gathered(w, each, G), factors)
     return ca.mtimes(G.T, ca.mtimes(ca.triu2symm(own), G))
 
 

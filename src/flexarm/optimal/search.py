@@ -269,42 +269,44 @@ def _found_first(task: Task, grid: Grid, known: Known, steps: int, stopped: "Sto
     from a motion that is slow enough for all limits, and then from motions with the durations of `AGAIN`. It starts
     from the slow motion at once if the guess is far beyond a limit on rates.
     """
-    taken, freed = 0, task.freed
+    taken: list[int] = []
+
+    def found(task: Task, known: Known, *scaled_cost: float) -> tuple[Program, Solved]:
+        """Solve, and count the steps."""
+        both = found_on(task, grid, known, steps, stopped, *scaled_cost)
+        taken.append(both[1].steps)
+        return both
+
+    freed = task.freed
     if task.duration is None and is_hasty(task, known):
         known = unhurried(task, known)
     if len(freed.measures) < len(task.measures):
-        solved = found_on(freed, grid, known, steps, stopped)[1]
-        taken += solved.steps
+        solved = found(freed, known)[1]
         if solved.found:
             known = unpacked(freed, grid, solved.x)
-    program, solved = found_on(task, grid, known, steps, stopped)
-    taken += solved.steps
+    program, solved = found(task, known)
     if task.limits.obstacles and not stopped.came:
-        cautious = found_on(task, grid, known, steps, stopped, CAUTIOUS)
-        taken += cautious[1].steps
+        cautious = found(task, known, CAUTIOUS)
         if cautious[1].found and not (solved.found and solved.cost <= cautious[1].cost):
             program, solved = cautious
     if task.duration is not None:
-        return program, replace(solved, steps=taken)
+        return program, replace(solved, steps=sum(taken))
     if not solved.found and not stopped.came and (slow := unhurried(task, known)) is not known:
         known = slow
-        program, solved = found_on(task, grid, known, steps, stopped)
-        taken += solved.steps
+        program, solved = found(task, known)
     for factor in AGAIN:
         if solved.found or stopped.came:
             break
         begun = replace(known, durations=factor * known.durations)
-        program, solved = found_on(task, grid, begun, steps, stopped)
-        taken += solved.steps
+        program, solved = found(task, begun)
         if solved.found:
             known = begun
     for _ in range(FARTHER):
         if not solved.found or stopped.came or not is_far(solved.x[grid.durations], known.durations):
             break
         known = unpacked(task, grid, solved.x)
-        program, solved = found_on(task, grid, known, steps, stopped)
-        taken += solved.steps
-    return program, replace(solved, steps=taken)
+        program, solved = found(task, known)
+    return program, replace(solved, steps=sum(taken))
 
 
 def _begun(task: Task, grid: Grid, steps: int, stopped: "Stopped") -> Known:

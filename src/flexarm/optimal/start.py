@@ -105,7 +105,7 @@ def prescribed(model: Model, places: Sequence[Array], torque: Array, duration: f
 
 def is_hasty(task: Task, known: Known) -> bool:
     """True if a motion is far faster than the limits on rates or on slopes of inputs allow. It then leads nowhere."""
-    return bool(_beyond(task, known)[:3].max() > RASH)
+    return bool(_hurry(task, known).max() > RASH)
 
 
 def unhurried(task: Task, known: Known) -> Known:
@@ -126,6 +126,15 @@ def unhurried(task: Task, known: Known) -> Known:
 
 def _beyond(task: Task, known: Known) -> Array:
     """Return how far a motion of the first arm is beyond each kind of limit, as a share of it or in its own unit."""
+    found = _hurry(task, known).tolist()
+    for each in task.measures:
+        y = each.along(known.x[:, : task.model.nq])
+        found.append(float(np.maximum(each.lower - y, y - each.upper).max()))
+    return np.maximum(found, 0.0)
+
+
+def _hurry(task: Task, known: Known) -> Array:
+    """Return the relative excesses of the first arm's torques, of their slopes and of its rates over their limits."""
     nq, joints = task.model.nq, list(task.model.arm.driven)
     t = np.interp(known.shares, np.arange(len(known.durations) + 1) / len(known.durations), known.ends)
     h = np.diff(t)
@@ -140,10 +149,7 @@ def _beyond(task: Task, known: Known) -> Array:
         float((used.max(axis=0) / task.limits.sizes(name, used.shape[1])).max(initial=0.0)) - 1.0
         for name, used in sizes.items()
     ]
-    for each in task.measures:
-        y = each.along(known.x[:, :nq])
-        found.append(float(np.maximum(each.lower - y, y - each.upper).max()))
-    return np.maximum(found, 0.0)
+    return np.array(found)
 
 
 def _quintic(model: Model, start: Array, end: Array, torque: Array, duration: float | None) -> Known:
