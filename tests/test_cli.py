@@ -100,6 +100,11 @@ def test_an_option_without_a_value_is_refused(call, words, tmp_path, monkeypatch
     assert os.listdir() == []
 
 
+def test_words_after_two_dashes_are_no_options():
+    given = ["new", "--", "--c", ""]
+    assert cli.words(given) == given
+
+
 @pytest.mark.parametrize("command", ["list", "show", "modes", "derive", "simulate"])
 def test_every_command_has_help(call, command):
     status, out, _ = call(command, "--help")

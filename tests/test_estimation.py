@@ -684,7 +684,7 @@ def test_linear_equations_are_outdated_where_the_motion_leaves_them(third):
         return fa.outputs(model, running.sensors).values(X[:2], X[2:4], inputs[i], p=[0.5 * np.exp(X[4])])
 
     def error(function, i, there, at):
-        """How much the equations at a point are wrong there: by its derivatives, or of that size by those there."""
+        """Return how far the derivatives at `there` miss the change of a function since `at`."""
         d = 1e-3 * (there - at)
         slopes = [(function(x + d, i) - function(x - d, i)) / 2e-3 for x in (at, there)]
         change = function(there, i) - function(at, i)

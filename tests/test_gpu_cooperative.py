@@ -237,7 +237,7 @@ def test_other_methods_with_stages_in_sequence(monkeypatch, rigid, method):
 
 @pytest.mark.filterwarnings("ignore::flexarm.errors.EnergyDrift")
 def test_runs_that_diverge_or_end_in_other_launches_disturb_no_others(monkeypatch, planar):
-    """More runs than a block has, one of which diverges, over many launches, windows and parts."""
+    """One run of several blocks diverges. The runs need many launches, windows and parts."""
     given = {**GIVEN, **starts(planar, 35), "u": [0.1, 0.0], "solver": fa.Solver(method="rk4", step=0.0025)}
     given["qd0"][34, 0] = 3000.0
     found = alike(monkeypatch, planar, 0.05, 2, **given)
@@ -423,7 +423,7 @@ def test_the_assembler_takes_several_threads(planar, parts, real, arch):
 
 
 def test_several_threads_have_less_local_memory():
-    """Of a large program, each has less than half of what one thread has."""
+    """With two threads, each has less than half the local memory of a single one."""
     model = fa.Model(fa.load("spatial-6r"))
     rate, layout = integrand(model, "state_rate", 0), Layout.of(model)
     assert gpu_cooperative.threads(rate, layout, "double", METHODS["rk4"]) == 2

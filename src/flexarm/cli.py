@@ -17,7 +17,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -113,8 +113,9 @@ def main() -> NoReturn:
 
 def words(given: list[str]) -> list[str]:
     """Return the words of a command. Raise `DescriptionError` for an option with an empty value."""
-    for option, value in pairwise([*given, "end"]):
-        if option.startswith("--") and option != "--" and (value == "" or option.endswith("=")):
+    options = takewhile(lambda word: word != "--", given)
+    for option, value in pairwise([*options, "end"]):
+        if option.startswith("--") and (value == "" or option.endswith("=")):
             raise DescriptionError(f"{option.rstrip('=')} is ''; give the option a value, or leave it out")
     return given or ["--help"]
 
